@@ -1,0 +1,73 @@
+// The seam between the lane and any hardware: identify · probe · compile · load · run · unload.
+// Two implementations: soft/ (in software) and apple/ (the private framework). An Engine belongs to one
+// worker; all calls come from that worker's engine thread, one at a time. Every call may block: compile
+// for seconds, waiting for the machine-wide compiler included. Nothing here throws.
+//
+// Errors: COMPILE_FAILED (deterministic: bad program, unsupported op), RESOURCES_EXHAUSTED (no room for one
+// more live program on the machine), TEMP_SPACE_LOW, ENGINE_UNAVAILABLE, IO, OUT_OF_MEMORY.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ane_direct/program.h"
+#include "base/status.h"
+
+namespace anelane {
+
+enum class Dtype : int32_t { kF16 = 1, kF32 = 2, kI32 = 3, kI8 = 4, kU8 = 5 };
+size_t dtype_size(Dtype dtype);
+
+// One input or output of a loaded program, in the engine's own layout: element (n,c,h,w) at the sum of
+// index × stride; the last axis is padded so that each row starts at a multiple of 64 bytes.
+struct Port {
+  std::string name;
+  Dtype dtype = Dtype::kF16;
+  std::vector<uint64_t> dims;     // elements, at most 5
+  std::vector<uint64_t> strides;  // bytes, one for each dim
+  uint64_t bytes = 0;             // of the whole buffer
+};
+
+// A buffer in the port's layout. It must stay valid for the call only.
+struct Buffer {
+  void* data = nullptr;
+  uint64_t bytes = 0;
+};
+
+// A program that occupies the engine. Destroying it unloads.
+class LoadedProgram {
+ public:
+  virtual ~LoadedProgram() = default;
+  virtual std::span<const Port> inputs() const = 0;   // sorted by name, as the engine binds them
+  virtual std::span<const Port> outputs() const = 0;  // sorted by name
+  // One evaluation. Buffers in the order of inputs() and outputs(); sizes are checked.
+  virtual Status run(std::span<const Buffer> in, std::span<const Buffer> out) = 0;
+};
+
+struct EngineInfo {
+  std::string name;          // "soft", "apple": the one that really runs
+  std::string os_build;      // part of the daemon's cache key
+  std::string numerics;      // profile that ran: "fast", "lattice", "hardware"
+  std::string dispatch;      // CPU kernels in use where that matters for bits ("avx512", …); "" else
+  uint32_t pool_limit = 0;   // live programs that fit on the machine
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual EngineInfo info() const = 0;
+  // The daemon's name for the program (content_id.h).
+  virtual std::string identify(const Program& program) const = 0;
+  // Does the daemon hold it compiled? Never compiles, never fails: an unusable entry is "no".
+  virtual bool probe(const std::string& id) = 0;
+  // Compiles and leaves the result with the daemon. Needs temp space.
+  virtual Status compile(const std::string& id, const Program& program) = 0;
+  // Loads what the daemon holds under `id`; IO if it holds nothing usable (the caller then compiles).
+  virtual Result<std::unique_ptr<LoadedProgram>> load(const std::string& id) = 0;
+  // Free bytes where compiles put their temporary files (L8.2).
+  virtual Result<uint64_t> temp_space() = 0;
+};
+
+}  // namespace anelane

@@ -1,0 +1,46 @@
+// Every bound in one place, with the relations between them checked at compile time.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace anelane::limits {
+
+// Lane defaults (options of the same names in include/anelane.h).
+inline constexpr uint32_t kExecutableBudget = 100;
+inline constexpr uint32_t kShapesPerModel = 4;
+inline constexpr uint32_t kShapesTotal = 8;
+inline constexpr uint32_t kMaxWaiting = 65536;
+inline constexpr uint32_t kSettleMs = 50;
+inline constexpr uint32_t kHandoffMs = 250;
+inline constexpr uint32_t kLeaseMaxMs = 30'000;
+inline constexpr uint64_t kAdmissionBoundMs = 600'000;
+inline constexpr uint64_t kDrainMs = 600'000;
+
+// Protocol.
+inline constexpr size_t kFrameMax = 1u << 20;
+inline constexpr uint32_t kProtocolVersion = 3;
+
+// Time that we wait for others.
+inline constexpr uint32_t kSpawnMs = 10'000;          // fork, exec and HELLO
+inline constexpr uint32_t kExitAskMs = 1'000;         // polite end before the kill
+inline constexpr uint32_t kExitTimeoutMs = 30'000;    // L6.2
+inline constexpr uint32_t kGateHoldMs = 35'000;       // L4.13
+inline constexpr uint32_t kOwnerDeathMs = 1'000;      // L1.4
+inline constexpr uint64_t kShapeExchangeMs = 600'000; // one admission or eviction
+inline constexpr uint64_t kLoadExchangeMs = 600'000;  // one model load
+
+// Models and programs.
+inline constexpr uint32_t kMaxRungs = 16;
+inline constexpr uint32_t kMaxLayers = 512;
+inline constexpr uint32_t kMaxAxis = 16384;             // capability: one tensor axis
+inline constexpr size_t kMaxMilBytes = 64u << 20;
+inline constexpr size_t kMaxConfigBytes = 16u << 20;
+inline constexpr size_t kMaxTokenizerBytes = 256u << 20;
+inline constexpr size_t kMaxSafetensorsHeader = 100u << 20;  // the format's own bound
+inline constexpr size_t kMaxItemsPerCall = 1u << 20;
+
+static_assert(kExitAskMs < kExitTimeoutMs);
+static_assert(kShapesPerModel <= kShapesTotal);
+static_assert(kShapeExchangeMs >= kAdmissionBoundMs);
+
+}  // namespace anelane::limits
