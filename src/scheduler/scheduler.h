@@ -1,0 +1,91 @@
+// The lane's one decision maker: a deterministic state machine on integer microseconds. It owns slots, budget,
+// the admission queue, hand-offs, predictions and recovery order; it has no clock, thread or I/O. Production
+// feeds it from the loop thread; the simulator feeds it from a virtual clock. One thread at a time calls it.
+//
+// What callers do on the fast path (SlotGate) is the only thing that changes behind its back; it reads those
+// words when it decides.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scheduler/slot_gate.h"
+#include "scheduler/types.h"
+
+namespace anelane::sched {
+
+struct SlotView {
+  uint32_t shape = 0;
+  uint32_t leases = 0;
+  const char* state = "";  // "admitting", "resident", "evicting", "failed"
+};
+
+struct QueueView {
+  WorkerId worker = 0;
+  uint32_t shape = 0;
+  uint32_t waiting = 0;   // tickets
+  Time key = 0;
+  Time predicted = kUnknown;
+  bool is_load = false;
+};
+
+struct WorkerView {
+  WorkerId id = 0;
+  std::string name;
+  Generation generation = 0;
+  const char* state = "";  // "starting", "ready", "recovering", "unconfirmed", "quarantined", "retiring"
+  uint32_t restarts = 0;
+  std::vector<SlotView> slots;
+};
+
+// What is going on, as of the last step. A copy: consistent in itself.
+struct Snapshot {
+  uint32_t budget = 0, charged = 0, resident = 0, leased = 0, waiting = 0;
+  WorkerId compiling_worker = 0;  // 0: none
+  uint32_t compiling_shape = 0;
+  Time compiling_since = 0, compiling_predicted = kUnknown;
+  uint64_t admitted = 0, loaded = 0, compiled = 0, evicted = 0, refused = 0, restarts = 0, answered = 0,
+           cancelled = 0;
+  double machine_factor = 1;
+  std::vector<WorkerView> workers;
+  std::vector<QueueView> queue;
+};
+
+class Scheduler {
+ public:
+  explicit Scheduler(const Options& options);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // A model's worker, before its first kWorkerReady (the load report has been received). Names the fast path
+  // words of its rungs, which live until kRetired and forget(). Its first generation is 1.
+  WorkerId add_worker(const WorkerSpec& spec);
+  // After kRetired: nobody may touch its gates any more.
+  void forget(WorkerId worker);
+  SlotGate& gate(WorkerId worker, uint32_t rung);
+
+  // One event. The actions are in the order in which they must be carried out and stay valid until the
+  // next call. `now` never goes back.
+  std::span<const Action> step(Time now, const Event& event);
+  // When kTimer must come at the latest; kNever if nothing is pending.
+  Time next_due() const;
+
+  // Predicted time until the shape is resident, were it asked for now: 0 = resident. Starts nothing.
+  Time predict(Time now, WorkerId worker, uint32_t rung) const;
+  Snapshot snapshot(Time now) const;
+
+  // The driver says whether a worker's stream is idle (a hint, L3.7) and how many exchanges wait for it.
+  void set_stream_hint(WorkerId worker, bool idle);
+  // The coarse lane time for SlotGate stamps; step() publishes `now` here.
+  const std::atomic<Time>& coarse_now() const;
+
+ private:
+  struct Core;
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace anelane::sched
