@@ -1,0 +1,47 @@
+// The lane lock (L1): one exclusive whole-file flock for the user's Neural Engine lane. Workers inherit the
+// open file description, so the lane stays busy until the owner and all its workers are gone. It is given up
+// by closing descriptors only; LOCK_UN is never called. The record beside the lock is advice for people, the lock
+// alone decides; nothing is ever stolen, deleted or killed to get it.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "base/file.h"
+#include "base/status.h"
+
+namespace anelane {
+
+struct LaneHolder {
+  bool held = false;
+  bool record_stale = false;  // the record is missing, unreadable or not of the holder
+  uint32_t pid = 0;
+  int64_t since_unix_ms = 0;
+  std::string program;
+};
+
+// The folder of the lock (L1.5): `option` when not empty, else the per-user default. Creates it 0700; refuses a
+// symlink, another user's folder and a network file system, naming the path.
+Result<std::string> lane_folder(const std::string& option);
+
+class LaneLock {
+ public:
+  // Takes the lock in `folder`, waiting at most until deadline_ns (0: not at all). LANE_BUSY names the holder.
+  // `cancelled` (may be null) is asked now and then while waiting.
+  static Result<LaneLock> acquire(const std::string& folder, uint64_t deadline_ns);
+  LaneLock() = default;
+  LaneLock(LaneLock&&) noexcept = default;
+  LaneLock& operator=(LaneLock&&) noexcept = default;
+  int fd() const { return fd_.get(); }
+  const std::string& path() const { return path_; }
+  // Closes this process's descriptor. Workers may still hold the lane.
+  void close() { fd_.reset(); }
+
+ private:
+  UniqueFd fd_;
+  std::string path_;
+};
+
+// Who holds the lane in `folder`. Needs no lane and disturbs nothing.
+Result<LaneHolder> lane_holder(const std::string& folder);
+
+}  // namespace anelane
