@@ -20,6 +20,8 @@ using Generation = uint32_t;  // life of a worker process; the first is 1
 inline constexpr Time kNever = std::numeric_limits<Time>::max();
 inline constexpr Time kUnknown = -1;  // a cost that nobody knows
 
+class SlotGate;
+
 struct Options {
   uint32_t executable_budget = limits::kExecutableBudget;
   uint32_t shapes_per_model = limits::kShapesPerModel;
@@ -48,6 +50,9 @@ struct WorkerSpec {
   std::array<Time, limits::kMaxRungs> seed_load{};     // whole rung, when cached
   bool reports_cache = true;
   bool prewarm = false;
+  // The fast path words of the rungs, when the driver keeps them itself (callers may touch them after the
+  // worker is forgotten); nullptr: the scheduler makes its own. Read by add_worker only.
+  SlotGate* gates = nullptr;
 };
 
 enum class EventKind : uint8_t {
