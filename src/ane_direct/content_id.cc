@@ -15,7 +15,9 @@ namespace {
 constexpr size_t kHashDigits = 64;
 constexpr size_t kIdLength = 3 * kHashDigits + 2;
 
-std::string hash_text(std::string_view text) { return upper_hex(Sha256().update(text).finish()); }
+std::string hash_text(std::string_view text) {
+  return upper_hex(Sha256().update(text).finish());
+}
 
 std::string hash_weights(const std::vector<uint8_t>& weights) {
   constexpr std::array<uint8_t, 4> kPrefix{};

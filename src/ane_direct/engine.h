@@ -47,11 +47,11 @@ class LoadedProgram {
 };
 
 struct EngineInfo {
-  std::string name;          // "soft", "apple": the one that really runs
-  std::string os_build;      // part of the daemon's cache key
-  std::string numerics;      // profile that ran: "fast", "lattice", "hardware"
-  std::string dispatch;      // CPU kernels in use where that matters for bits ("avx512", …); "" else
-  uint32_t pool_limit = 0;   // live programs that fit on the machine
+  std::string name;         // "soft", "apple": the one that really runs
+  std::string os_build;     // part of the daemon's cache key
+  std::string numerics;     // profile that ran: "fast", "lattice", "hardware"
+  std::string dispatch;     // CPU kernels in use where that matters for bits ("avx512", …); "" else
+  uint32_t pool_limit = 0;  // live programs that fit on the machine
 };
 
 class Engine {

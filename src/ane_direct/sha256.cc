@@ -14,7 +14,9 @@ struct Sha256::State {
   SHA256_CTX context;
 };
 
-Sha256::Sha256() : state_(std::make_unique<State>()) { SHA256_Init(&state_->context); }
+Sha256::Sha256() : state_(std::make_unique<State>()) {
+  SHA256_Init(&state_->context);
+}
 Sha256::~Sha256() = default;
 
 Sha256& Sha256::update(std::span<const uint8_t> bytes) {

@@ -31,13 +31,18 @@ void put(std::vector<uint8_t>& bytes, size_t at, T value) {
 template <class T>
 T get(std::span<const uint8_t> bytes, size_t at) {
   T value = 0;
-  for (size_t i = 0; i < sizeof(T); ++i) value = static_cast<T>(value | static_cast<T>(bytes[at + i]) << (8 * i));
+  for (size_t i = 0; i < sizeof(T); ++i)
+    value = static_cast<T>(value | static_cast<T>(bytes[at + i]) << (8 * i));
   return value;
 }
 
-uint64_t align_up(uint64_t n) { return (n + kAlign - 1) / kAlign * kAlign; }
+uint64_t align_up(uint64_t n) {
+  return (n + kAlign - 1) / kAlign * kAlign;
+}
 
-Status bad(const std::string& text) { return error(Code::kCompileFailed, "weight file: " + text); }
+Status bad(const std::string& text) {
+  return error(Code::kCompileFailed, "weight file: " + text);
+}
 
 Status bad_record(size_t index, uint64_t offset, const std::string& text) {
   return bad("record " + std::to_string(index) + " at offset " + std::to_string(offset) + ": " + text)
@@ -46,21 +51,26 @@ Status bad_record(size_t index, uint64_t offset, const std::string& text) {
 
 // One record head at `offset`; at least kHead bytes are there.
 Result<BlobRecord> read_record(std::span<const uint8_t> bytes, size_t index, uint64_t offset) {
-  if (get<uint32_t>(bytes, offset) != kMagic) return bad_record(index, offset, "it does not start with EF BE AD DE");
+  if (get<uint32_t>(bytes, offset) != kMagic)
+    return bad_record(index, offset, "it does not start with EF BE AD DE");
   const uint32_t type = get<uint32_t>(bytes, offset + 4);
   const size_t element = blob_type_size(static_cast<BlobType>(type));
-  if (element == 0) return bad_record(index, offset, "data type code " + std::to_string(type) + " is not supported");
+  if (element == 0)
+    return bad_record(index, offset, "data type code " + std::to_string(type) + " is not supported");
   const uint64_t size = get<uint64_t>(bytes, offset + 8);
   const uint64_t data = get<uint64_t>(bytes, offset + 16);
   if (data != offset + kHead)
-    return bad_record(index, offset, "its data offset is " + std::to_string(data) + ", it must be " +
-                                         std::to_string(offset + kHead));
+    return bad_record(
+        index, offset,
+        "its data offset is " + std::to_string(data) + ", it must be " + std::to_string(offset + kHead));
   if (size > bytes.size() - data)
-    return bad_record(index, offset, "it announces " + std::to_string(size) + " bytes of data, the file has " +
-                                         std::to_string(bytes.size() - data) + " left");
+    return bad_record(index, offset,
+                      "it announces " + std::to_string(size) + " bytes of data, the file has " +
+                          std::to_string(bytes.size() - data) + " left");
   if (size == 0 || size % element != 0)
-    return bad_record(index, offset, std::to_string(size) + " bytes are not a whole number of elements of " +
-                                         std::to_string(element) + " bytes");
+    return bad_record(index, offset,
+                      std::to_string(size) + " bytes are not a whole number of elements of " +
+                          std::to_string(element) + " bytes");
   return BlobRecord{offset, static_cast<BlobType>(type), bytes.subspan(data, size)};
 }
 
@@ -69,13 +79,16 @@ Result<BlobRecord> read_record(std::span<const uint8_t> bytes, size_t index, uin
 size_t blob_type_size(BlobType type) {
   switch (type) {
     case BlobType::kU8:
-    case BlobType::kI8: return 1;
+    case BlobType::kI8:
+      return 1;
     case BlobType::kF16:
     case BlobType::kI16:
-    case BlobType::kU16: return 2;
+    case BlobType::kU16:
+      return 2;
     case BlobType::kF32:
     case BlobType::kI32:
-    case BlobType::kU32: return 4;
+    case BlobType::kU32:
+      return 4;
   }
   return 0;
 }
@@ -110,17 +123,20 @@ std::vector<uint8_t> WeightBlobWriter::finish() {
 
 Result<WeightBlobReader> WeightBlobReader::open(std::span<const uint8_t> bytes) {
   if (bytes.size() < kHead)
-    return bad("it has " + std::to_string(bytes.size()) + " bytes, the header alone takes " + std::to_string(kHead));
+    return bad("it has " + std::to_string(bytes.size()) + " bytes, the header alone takes " +
+               std::to_string(kHead));
   const uint32_t count = get<uint32_t>(bytes, 0);
   const uint32_t version = get<uint32_t>(bytes, 4);
   if (version != kVersion)
-    return bad("it has version " + std::to_string(version) + ", version " + std::to_string(kVersion) + " is needed");
+    return bad("it has version " + std::to_string(version) + ", version " + std::to_string(kVersion) +
+               " is needed");
   WeightBlobReader reader;
   uint64_t offset = kHead;
   while (offset < bytes.size()) {
     const size_t index = reader.records_.size();
     if (index >= limits::kMaxBlobRecords)
-      return bad("more than " + std::to_string(limits::kMaxBlobRecords) + " records").with_limit(limits::kMaxBlobRecords);
+      return bad("more than " + std::to_string(limits::kMaxBlobRecords) + " records")
+          .with_limit(limits::kMaxBlobRecords);
     if (bytes.size() - offset < kHead)
       return bad_record(index, offset, "the file ends inside the record's head");
     ANELANE_ASSIGN(const BlobRecord record, read_record(bytes, index, offset));
@@ -134,8 +150,9 @@ Result<WeightBlobReader> WeightBlobReader::open(std::span<const uint8_t> bytes) 
 }
 
 Result<BlobRecord> WeightBlobReader::at(uint64_t offset) const {
-  const auto found = std::lower_bound(records_.begin(), records_.end(), offset,
-                                      [](const BlobRecord& record, uint64_t wanted) { return record.offset < wanted; });
+  const auto found =
+      std::lower_bound(records_.begin(), records_.end(), offset,
+                       [](const BlobRecord& record, uint64_t wanted) { return record.offset < wanted; });
   if (found == records_.end() || found->offset != offset)
     return bad("no record starts at offset " + std::to_string(offset));
   return *found;

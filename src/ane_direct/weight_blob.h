@@ -11,7 +11,16 @@
 namespace anelane {
 
 // Codes of the file format.
-enum class BlobType : uint32_t { kF16 = 1, kF32 = 2, kU8 = 3, kI8 = 4, kI16 = 6, kU16 = 7, kI32 = 14, kU32 = 15 };
+enum class BlobType : uint32_t {
+  kF16 = 1,
+  kF32 = 2,
+  kU8 = 3,
+  kI8 = 4,
+  kI16 = 6,
+  kU16 = 7,
+  kI32 = 14,
+  kU32 = 15
+};
 size_t blob_type_size(BlobType type);  // 0: not a type that we read
 
 class WeightBlobWriter {
