@@ -39,6 +39,14 @@ class alignas(128) SlotGate {
     stamp(coarse_now);
     return (word & kWake) != 0 && (word & kLeases) == 1;
   }
+  // One more pin beside a lease that somebody holds (a run on it); false: that lease's shape is gone.
+  bool lease_more(Epoch epoch) {
+    uint64_t word = word_.load(std::memory_order_relaxed);
+    do {
+      if (epoch_of(word) != epoch || (word & kOpen) == 0 || (word & kLeases) == 0) return false;
+    } while (!word_.compare_exchange_weak(word, word + 1, std::memory_order_acquire, std::memory_order_relaxed));
+    return true;
+  }
   bool valid(Epoch epoch) const {
     const uint64_t word = word_.load(std::memory_order_acquire);
     return epoch_of(word) == epoch && (word & kOpen) != 0;
