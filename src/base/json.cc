@@ -13,7 +13,7 @@ namespace {
 class Builder {
  public:
   using Ext = nlohmann::json;
-  explicit Builder(int max_depth) : max_depth_(max_depth) {}
+  Builder(int max_depth, DuplicateKeys duplicates) : max_depth_(max_depth), duplicates_(duplicates) {}
 
   bool null() { return put(Json()); }
   bool boolean(bool v) { return put(Json(v)); }
@@ -73,22 +73,29 @@ class Builder {
     Level done = std::move(open_.back());
     open_.pop_back();
     if (done.array) return put(Json(std::move(done.items)));
-    keep_last_of_each_key(&done.members);
+    if (!keep_last_of_each_key(&done.members)) return false;
     return put(Json(std::move(done.members)));
   }
   // Vocabularies have 10⁵ members: one pass with a hash, not a search for each.
-  static void keep_last_of_each_key(Json::Object* members) {
+  bool keep_last_of_each_key(Json::Object* members) {
     std::unordered_map<std::string_view, size_t> last;
     last.reserve(members->size());
-    for (size_t i = 0; i < members->size(); ++i) last[(*members)[i].first] = i;
-    if (last.size() == members->size()) return;
+    for (size_t i = 0; i < members->size(); ++i) {
+      const auto [at, fresh] = last.insert_or_assign((*members)[i].first, i);
+      if (fresh || duplicates_ == DuplicateKeys::kLastWins) continue;
+      why_ = "the key " + Json(at->first).dump() + " stands twice in one object";
+      return false;
+    }
+    if (last.size() == members->size()) return true;
     Json::Object kept;
     for (size_t i = 0; i < members->size(); ++i)
       if (last.find((*members)[i].first)->second == i) kept.push_back((*members)[i]);
     *members = std::move(kept);
+    return true;
   }
 
   int max_depth_;
+  DuplicateKeys duplicates_;
   Json root_;
   std::vector<Level> open_;
   size_t fail_at_ = 0;
@@ -225,8 +232,9 @@ std::string Json::dump() const {
   return out;
 }
 
-Result<Json> parse_json(std::string_view text, std::string_view what, int max_depth) {
-  Builder builder(max_depth);
+Result<Json> parse_json(std::string_view text, std::string_view what, int max_depth,
+                        DuplicateKeys duplicates) {
+  Builder builder(max_depth, duplicates);
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder))
     return error(Code::kInvalidArgument,
                  std::string(what) + ": byte " + std::to_string(builder.fail_at()) + ": " + builder.why());

@@ -63,8 +63,10 @@ class Json {
   std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> value_;
 };
 
+enum class DuplicateKeys { kLastWins, kRefuse };
 // The whole text must be one value. `what` names the source in the error: "config.json: byte 17: …".
-// Duplicate keys: the last one wins. max_depth bounds nesting.
-Result<Json> parse_json(std::string_view text, std::string_view what, int max_depth = 64);
+// max_depth bounds nesting.
+Result<Json> parse_json(std::string_view text, std::string_view what, int max_depth = 64,
+                        DuplicateKeys duplicates = DuplicateKeys::kLastWins);
 
 }  // namespace anelane
