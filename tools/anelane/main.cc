@@ -1,0 +1,122 @@
+// The `anelane` command: reads the command line, and leaves everything else to one file for each subcommand.
+// It uses the public C interface only, so that whatever it does any other program can do too. Signals keep
+// their default disposition: Ctrl-C ends the tool at once, and the library's workers notice that their owner
+// is gone.
+#include <anelane.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <map>
+
+#include "describe.h"
+#include "embed.h"
+#include "report.h"
+#include "selftest.h"
+
+namespace anelane_tool {
+namespace {
+
+const std::map<std::string, anelane_engine> kEngines = {
+    {"auto", ANELANE_ENGINE_AUTO}, {"apple", ANELANE_ENGINE_APPLE}, {"soft", ANELANE_ENGINE_SOFT}};
+const std::map<std::string, anelane_worker_mode> kWorkerModes = {{"process", ANELANE_WORKER_PROCESS},
+                                                                 {"thread", ANELANE_WORKER_THREAD}};
+
+// A name of `names`, and nothing else: CLI11's own transformer would accept the numbers too.
+template <typename Value>
+void add_choice(CLI::App* command, const std::string& flag, const std::map<std::string, Value>& names,
+                Value* value, const std::string& help) {
+  std::string choices;
+  for (const auto& [name, unused] : names) choices += (choices.empty() ? "" : "|") + name;
+  const auto check = [names, choices](const std::string& text) {
+    return names.count(text) != 0 ? std::string() : "expected " + choices + ", got '" + text + "'";
+  };
+  command
+      ->add_option_function<std::string>(
+          flag, [names, value](const std::string& text) { *value = names.at(text); }, help)
+      ->check(check)
+      ->type_name(choices);
+}
+
+void add_lane_flags(CLI::App* command, LaneFlags* lane) {
+  command->add_option("--lock-dir", lane->lock_dir, "Folder of the lane lock (default: per user)")
+      ->type_name("DIR");
+  command
+      ->add_option("--cache-dir", lane->cache_dir, "Folder of compiled programs (default: beside the lock)")
+      ->type_name("DIR");
+  add_choice(command, "--engine", kEngines, &lane->engine, "Which engine (default: auto)");
+  add_choice(command, "--worker-mode", kWorkerModes, &lane->worker_mode,
+             "Where the engine runs (default: process)");
+  command->add_flag("--stats", lane->stats, "Print the library's log lines on stderr");
+}
+
+int print_version() {
+  std::printf("anelane %s (interface %u)\n", anelane_version(), anelane_abi_version());
+  return finish_output();
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Embeds texts on the Neural Engine, through libanelane.");
+  app.name("anelane");
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: 0 done, 1 refused, 2 wrong usage, 75 try again later (stderr says after how long).");
+
+  EmbedFlags embed;
+  CLI::App* embed_command = app.add_subcommand("embed", "Embed texts");
+  embed_command->add_option("--model", embed.model_dir, "Checkpoint folder")->required()->type_name("DIR");
+  embed_command->add_option("--text", embed.texts, "A text; may be given again")
+      ->allow_extra_args(false)
+      ->type_name("TEXT");
+  embed_command
+      ->add_option("--file", embed.files, "A file with one text a line, - for stdin; may be given again")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  embed_command->add_flag("--json", embed.json, "Print one JSON object with all vectors");
+  embed_command
+      ->add_option("--deadline-ms", embed.deadline_ms, "Longest wait for everything (default: 600000)")
+      ->type_name("N");
+  add_lane_flags(embed_command, &embed.lane);
+
+  DescribeFlags describe;
+  CLI::App* describe_command =
+      app.add_subcommand("describe", "Describe a checkpoint, or without --model the lane's holder");
+  describe_command->add_option("--model", describe.model_dir, "Checkpoint folder")->type_name("DIR");
+  describe_command->add_option("--lock-dir", describe.lock_dir, "Folder of the lane lock (default: per user)")
+      ->type_name("DIR");
+  describe_command->add_flag("--json", describe.json, "Print one JSON object");
+
+  CLI::App* version_command = app.add_subcommand("version", "Print the version");
+
+  SelftestFlags selftest;
+  CLI::App* selftest_command =
+      app.add_subcommand("selftest", "Check that library, worker and engine work here");
+  selftest_command
+      ->add_option("--model", selftest.model_dir, "Checkpoint folder (default: a tiny one of its own)")
+      ->type_name("DIR");
+  add_choice(selftest_command, "--engine", kEngines, &selftest.engine, "Which engine (default: auto)");
+  add_choice(selftest_command, "--worker-mode", kWorkerModes, &selftest.worker_mode,
+             "Where the engine runs (default: process)");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kExitDone : kExitUsage;
+  }
+  if (version_command->parsed()) return print_version();
+  if (describe_command->parsed()) return run_describe(describe);
+  if (selftest_command->parsed()) return run_selftest(selftest);
+  return run_embed(embed);
+}
+
+}  // namespace
+}  // namespace anelane_tool
+
+int main(int argc, char** argv) {
+  try {
+    return anelane_tool::run(argc, argv);
+  } catch (const std::exception& error) {  // out of memory, and nothing else that we know of
+    anelane_tool::complain(error.what());
+    return anelane_tool::kExitRefused;
+  }
+}
