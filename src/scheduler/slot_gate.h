@@ -47,6 +47,7 @@ class alignas(128) SlotGate {
     } while (!word_.compare_exchange_weak(word, word + 1, std::memory_order_acquire, std::memory_order_relaxed));
     return true;
   }
+  bool is_open() const { return (word_.load(std::memory_order_acquire) & kOpen) != 0; }
   bool valid(Epoch epoch) const {
     const uint64_t word = word_.load(std::memory_order_acquire);
     return epoch_of(word) == epoch && (word & kOpen) != 0;
