@@ -98,8 +98,7 @@ std::vector<TextPiece> AddedTokens::split(std::string_view text) const {
     if (token->rstrip) end = skip_spaces(text, end);
     if (done < begin) pieces.push_back({text.substr(done, begin - done), -1});
     pieces.push_back({text.substr(begin, end - begin), token->id});
-    done = end;
-    at = std::max(at, end);
+    done = end;  // the search itself goes on at `at`: spaces that rstrip took may begin another token
   }
   if (done < text.size()) pieces.push_back({text.substr(done), -1});
   return pieces;
