@@ -47,6 +47,12 @@ void UniqueFd::reset() {
   fd_ = -1;
 }
 
+UniqueFd above_stdio(UniqueFd fd) {
+  if (fd.get() < 0 || fd.get() > 2) return fd;
+  UniqueFd higher(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3));
+  return higher ? std::move(higher) : std::move(fd);
+}
+
 std::string errno_text(int error_number) { return std::generic_category().message(error_number); }
 
 Status io_error(std::string_view doing, const std::string& path, int error_number) {

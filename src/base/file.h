@@ -41,6 +41,10 @@ class UniqueFd {
   int fd_ = -1;
 };
 
+// The same file on a descriptor above 2, close-on-exec. For descriptors that live long: in a host that runs
+// with its standard streams closed, 0, 1 and 2 are what some printf will write to. Unchanged when that fails.
+UniqueFd above_stdio(UniqueFd fd);
+
 // A read-only mapping of a regular file. An empty file maps to an empty span.
 class MappedFile {
  public:

@@ -4,8 +4,9 @@
 //
 // Rare frames carry JSON, the frames of inference a fixed binary body. Tensors never travel in frames: they
 // lie in the arena (arena.h), at offsets that the host chose; offsets in replies do not exist. Every request
-// gets exactly one reply with its id (LOADED, ADMITTED, EVICTED, EMBEDDED, RAN or FAILED); PROGRESS frames may come
-// before the reply of an ADMIT. Unknown JSON members are ignored, missing optional ones have defaults (L8.5).
+// gets exactly one reply with its id (LOADED, ADMITTED, EVICTED, EMBEDDED, RAN or FAILED); PROGRESS frames
+// may come before the reply of an ADMIT. Unknown JSON members are ignored, missing optional ones have
+// defaults (L8.5).
 //
 // A second socket, the control channel, carries PING → PONG and STOP while the stream is busy, and its end
 // tells the worker that the owner is gone.
@@ -22,23 +23,23 @@
 namespace anelane::worker {
 
 enum class FrameType : uint8_t {
-  kInit = 1,      // host → worker, JSON InitBody: first frame
-  kHello = 2,     // worker → host, JSON HelloBody: answers INIT
-  kLoad = 3,      // JSON LoadBody
-  kLoaded = 4,    // JSON LoadedBody
-  kAdmit = 5,     // JSON {"shape"}
-  kProgress = 6,  // JSON {"shape", "layer", "layers", "ms_left"?}
-  kAdmitted = 7,  // JSON AdmittedBody
-  kEvict = 8,     // JSON {"shape"}
-  kEvicted = 9,   // JSON {"shape"}
-  kEmbed = 10,    // binary EmbedBody
-  kEmbedded = 11, // binary EmbeddedBody
-  kRun = 12,      // binary RunBody
-  kRan = 13,      // empty
-  kFailed = 14,   // JSON of a Status: the worker's answer is an error; nothing is unknown
-  kPing = 15,     // control channel, empty
-  kPong = 16,     // control channel, JSON {"busy_ms", "request"}
-  kStop = 17,     // either channel, empty: end in good order
+  kInit = 1,       // host → worker, JSON InitBody: first frame
+  kHello = 2,      // worker → host, JSON HelloBody: answers INIT
+  kLoad = 3,       // JSON LoadBody
+  kLoaded = 4,     // JSON LoadedBody
+  kAdmit = 5,      // JSON {"shape"}
+  kProgress = 6,   // JSON {"shape", "layer", "layers", "ms_left"?}
+  kAdmitted = 7,   // JSON AdmittedBody
+  kEvict = 8,      // JSON {"shape"}
+  kEvicted = 9,    // JSON {"shape"}
+  kEmbed = 10,     // binary EmbedBody
+  kEmbedded = 11,  // binary EmbeddedBody
+  kRun = 12,       // binary RunBody
+  kRan = 13,       // empty
+  kFailed = 14,    // JSON of a Status: the worker's answer is an error; nothing is unknown
+  kPing = 15,      // control channel, empty
+  kPong = 16,      // control channel, JSON {"busy_ms", "request"}
+  kStop = 17,      // either channel, empty: end in good order
 };
 
 struct Frame {
@@ -49,6 +50,8 @@ struct Frame {
 
 // The bytes of a frame on the wire.
 std::string encode_frame(const Frame& frame);
+// INVALID_ARGUMENT when the body is too large for a frame.
+Status check_frame_size(const Frame& frame);
 
 // Takes bytes as they come, gives frames. A length beyond the limit, or below the header's, or an unknown
 // type is PROTOCOL; after an error the stream is of no further use.
@@ -66,10 +69,10 @@ class FrameReader {
 
 // ---- JSON bodies ----
 struct InitBody {
-  uint32_t version = 0;      // protocol version
-  std::string nonce;         // HELLO must repeat it
-  std::string build;         // HELLO must be of the same build
-  std::string engine;        // "soft", "apple" or "auto"
+  uint32_t version = 0;  // protocol version
+  std::string nonce;     // HELLO must repeat it
+  std::string build;     // HELLO must be of the same build
+  std::string engine;    // "soft", "apple" or "auto"
   std::string cache_dir, temp_dir, numerics, signing_identifier, profile_dir;
   uint32_t soft_threads = 0;
   uint64_t arena_bytes = 0;
@@ -77,7 +80,7 @@ struct InitBody {
 struct HelloBody {
   uint32_t version = 0;
   std::string nonce, build;
-  std::string engine;        // the one that really runs
+  std::string engine;  // the one that really runs
   std::string numerics, dispatch, os_build;
   uint32_t pool_limit = 0;
   int64_t pid = 0;
@@ -87,14 +90,15 @@ struct LoadBody {
   std::vector<uint32_t> rungs;  // empty: default ladder
 };
 struct LoadedBody {
-  int32_t kind = 0;             // ModelKind
+  int32_t kind = 0;  // ModelKind
   std::string architecture;
   uint32_t dim = 0, width = 0, ceiling = 0, layers = 0, vocab = 0;
   std::vector<uint32_t> ladder;
-  std::optional<std::vector<uint32_t>> cached_shapes;  // "ane_cached_shapes"; absent: the worker does not know
+  std::optional<std::vector<uint32_t>>
+      cached_shapes;  // "ane_cached_shapes"; absent: the worker does not know
   std::string checkpoint_digest, conversion;
   uint64_t host_bytes = 0;
-  double check_ms = 0;          // of the compile cache check (L8.4)
+  double check_ms = 0;  // of the compile cache check (L8.4)
 };
 struct AdmittedBody {
   uint32_t shape = 0;
@@ -108,6 +112,7 @@ Json to_json(const LoadBody& body);
 Json to_json(const LoadedBody& body);
 Json to_json(const AdmittedBody& body);
 Json to_json(const Status& status);  // FAILED
+Json shape_json(uint32_t shape);     // ADMIT, EVICT, EVICTED
 // Wrong or missing members are PROTOCOL errors that name the frame and the member.
 Result<InitBody> parse_init(std::string_view body);
 Result<HelloBody> parse_hello(std::string_view body);
@@ -118,7 +123,15 @@ Result<uint32_t> parse_shape(std::string_view body);  // ADMIT, EVICT, EVICTED
 struct ProgressBody {
   uint32_t shape = 0, layer = 0, layers = 0;
 };
+Json to_json(const ProgressBody& body);
 Result<ProgressBody> parse_progress(std::string_view body);
+// What the engine thread does while a PING is answered: how long it has been at it (0: idle), and for which
+// request.
+struct PongBody {
+  uint64_t busy_ms = 0, request = 0;
+};
+Json to_json(const PongBody& body);
+Result<PongBody> parse_pong(std::string_view body);
 // Puts the error that FAILED carries into *failed; the return value is about the frame itself.
 Status parse_failed(std::string_view body, Status* failed);
 

@@ -6,6 +6,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,16 +21,20 @@ namespace anelane::worker {
 
 struct LaunchOptions {
   bool thread_mode = false;
-  std::string executable;        // absolute path, from find_worker_executable()
-  int lock_fd = -1;              // inherited and never closed by the worker (L1.2); -1 in some tests
+  std::string executable;  // absolute path, from find_worker_executable()
+  int lock_fd = -1;        // inherited and never closed by the worker (L1.2); -1 in some tests
   std::shared_ptr<Arena> arena;
   InitBody init;                 // nonce and version are filled in here
   uint64_t timeout_ms = 10'000;  // until HELLO
+  const std::atomic<bool>* abort =
+      nullptr;  // looked at now and then while waiting for HELLO: give up (CANCELLED)
 };
 
 class WorkerHandle {
  public:
-  virtual ~WorkerHandle() = default;  // kills what still runs and reaps it; bounded
+  virtual ~WorkerHandle();  // kills what still runs and reaps it; bounded (kExitAskMs)
+  WorkerHandle(const WorkerHandle&) = delete;
+  WorkerHandle& operator=(const WorkerHandle&) = delete;
   const HelloBody& hello() const { return hello_; }
   int stream_fd() const { return stream_.get(); }    // non-blocking socket
   int control_fd() const { return control_.get(); }  // non-blocking socket
@@ -44,15 +49,24 @@ class WorkerHandle {
   // True once it is gone for good; then it has been reaped as well (ECHILD: somebody else did).
   virtual bool exited() = 0;
   virtual bool can_be_killed() const = 0;
+  // After exited(): "was killed by signal 9", "ended with code 1", for messages.
+  virtual std::string how_it_ended() const = 0;
 
  protected:
-  HelloBody hello_;
+  WorkerHandle();
+  // False in a forked child of the process that made the handle: there it only lets go of descriptors.
+  bool is_owner() const;
   UniqueFd stream_, control_, log_;
+
+ private:
+  friend Result<std::unique_ptr<WorkerHandle>> launch_worker(const LaunchOptions& options);
+  HelloBody hello_;
+  const pid_t owner_pid_;
 };
 
 // Starts a worker and exchanges INIT and HELLO within the time-out. Errors: ENGINE_UNAVAILABLE (executable
-// missing or not to be run, engine not to be had), PROTOCOL (other version, nonce or build), ENGINE_CRASHED (it
-// died first), DEADLINE_EXCEEDED. On error nothing is left behind.
+// missing or not to be run, engine not to be had), PROTOCOL (other version, nonce or build), ENGINE_CRASHED
+// (it died first), DEADLINE_EXCEEDED. On error nothing is left behind.
 Result<std::unique_ptr<WorkerHandle>> launch_worker(const LaunchOptions& options);
 
 // Option, ANELANE_WORKER (not in a set-id process), beside the library, ../libexec/anelane/,

@@ -13,8 +13,8 @@ namespace anelane::worker {
 struct LoopEnds {
   UniqueFd stream;
   UniqueFd control;
-  UniqueFd arena;   // descriptor; mapped once INIT says its size
-  UniqueFd owner;   // pidfd of the owner process; invalid in thread mode
+  UniqueFd arena;  // descriptor; mapped once INIT says its size
+  UniqueFd owner;  // pidfd of the owner process; invalid in thread mode
 };
 
 // Serves until STOP or the end of the stream. In a process, the control thread ends the process as soon as

@@ -1,0 +1,66 @@
+// Linux makes descriptors close-on-exec at birth; macOS has no such call for sockets and pipes, so there a
+// host thread that execs at the very moment may let them through (and posix_spawn with CLOEXEC_DEFAULT never
+// does).
+#include "worker/descriptor_pairs.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace anelane::worker {
+namespace {
+
+Status channel_error(int why) {
+  return error(Code::kIo, "cannot open a channel to a worker: " + errno_text(why));
+}
+
+Result<DescriptorPair> make_pipe() {
+  int ends[2];
+#ifdef __APPLE__
+  if (::pipe(ends) != 0) return channel_error(errno);
+  for (const int fd : ends) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+#else
+  if (::pipe2(ends, O_CLOEXEC) != 0) return channel_error(errno);
+#endif
+  return DescriptorPair{above_stdio(UniqueFd(ends[0])), above_stdio(UniqueFd(ends[1]))};
+}
+
+}  // namespace
+
+Status set_nonblocking(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) return channel_error(errno);
+  return {};
+}
+
+Result<DescriptorPair> make_socket_pair() {
+  int ends[2];
+#ifdef __APPLE__
+  if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return channel_error(errno);
+  for (const int fd : ends) {
+    const int on = 1;
+    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    ::setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
+  }
+#else
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return channel_error(errno);
+#endif
+  DescriptorPair pair{above_stdio(UniqueFd(ends[0])), above_stdio(UniqueFd(ends[1]))};
+  ANELANE_TRY(set_nonblocking(pair.ours.get()));
+  return pair;
+}
+
+Result<DescriptorPair> make_log_pipe() {
+  ANELANE_ASSIGN(DescriptorPair pair, make_pipe());
+  ANELANE_TRY(set_nonblocking(pair.ours.get()));
+  ANELANE_TRY(set_nonblocking(pair.theirs.get()));
+  return pair;
+}
+
+Result<DescriptorPair> make_end_pipe() {
+  return make_pipe();
+}
+
+}  // namespace anelane::worker

@@ -1,0 +1,15 @@
+// Which engine serves: INIT's word "soft", "apple" or "auto" made into an engine that really runs here.
+#pragma once
+#include <memory>
+
+#include "ane_direct/engine.h"
+#include "base/status.h"
+#include "worker/protocol.h"
+
+namespace anelane::worker {
+
+// INVALID_ARGUMENT for another word; ENGINE_UNAVAILABLE when this system cannot have the engine asked for.
+// There is no silent fallback: only "auto" may choose.
+Result<std::unique_ptr<Engine>> choose_engine(const InitBody& init);
+
+}  // namespace anelane::worker

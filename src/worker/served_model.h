@@ -1,0 +1,75 @@
+// One model on one engine: its resident shapes, and what is asked of them. Belongs to the engine thread.
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "ane_direct/engine.h"
+#include "base/fp16.h"
+#include "base/status.h"
+#include "cache/program_loader.h"
+#include "models/model.h"
+#include "worker/activity.h"
+#include "worker/arena.h"
+#include "worker/protocol.h"
+
+namespace anelane::worker {
+
+// Memory of one engine port: 64-byte aligned, zero at first.
+class PortBuffer {
+ public:
+  PortBuffer() = default;
+  explicit PortBuffer(uint64_t bytes);
+  Buffer buffer() const { return {data_.get(), bytes_}; }
+  Half* halves() const { return reinterpret_cast<Half*>(data_.get()); }
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const;
+  };
+  std::unique_ptr<std::byte, Free> data_;
+  uint64_t bytes_ = 0;
+};
+
+// The loaded layers of one shape and the buffers between them.
+struct ResidentShape {
+  std::vector<std::unique_ptr<LoadedProgram>> layers;
+  PortBuffer first, second;  // activations take turns in them
+  PortBuffer mask;
+};
+
+class ServedModel {
+ public:
+  // All three must outlive it. A stop request in `activity` ends long work early, with CANCELLED.
+  ServedModel(Engine& engine, std::shared_ptr<const Model> model, LoaderOptions loader,
+              const Activity& activity)
+      : engine_(engine), model_(std::move(model)), loader_(loader), activity_(activity) {}
+
+  // What LOADED says; asks the engine which rungs it holds compiled (L8.3).
+  LoadedBody report();
+  // Loads every layer, in order, compiling what the engine does not hold (L8.2). All or nothing.
+  Result<AdmittedBody> admit(uint32_t shape, const std::function<void(const ProgressBody&)>& progress);
+  // Unloads; a shape that is not resident is gone already.
+  void evict(uint32_t shape) { resident_.erase(shape); }
+  Result<EmbeddedBody> embed(const EmbedBody& body, const Arena& arena);
+  Status run(const RunBody& body, const Arena& arena);
+
+  bool is_resident(uint32_t shape) const { return resident_.count(shape) != 0; }
+
+ private:
+  Status load_layers(uint32_t shape, ResidentShape* room, AdmittedBody* counts,
+                     const std::function<void(const ProgressBody&)>& progress);
+  Result<ResidentShape*> find_resident(uint32_t shape);
+  Result<std::vector<int32_t>> checked_ids(const EmbedBody& body, const Arena& arena) const;
+  Status embed_one(ResidentShape* room, uint32_t shape, std::span<const int32_t> ids, std::span<float> out);
+
+  Engine& engine_;
+  std::shared_ptr<const Model> model_;
+  LoaderOptions loader_;
+  const Activity& activity_;
+  std::map<uint32_t, ResidentShape> resident_;
+};
+
+}  // namespace anelane::worker

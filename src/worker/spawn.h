@@ -1,0 +1,38 @@
+// Starts a program with exactly the descriptors it is given, whatever state the host process is in, and hands
+// back a handle on the process itself. The host's signal handling and its other children are not touched.
+#pragma once
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/status.h"
+
+namespace anelane::worker {
+
+struct SpawnRequest {
+  std::string executable;              // absolute path
+  std::vector<std::string> arguments;  // argv
+  std::vector<int> descriptors;        // [i]: what the program finds as descriptor i; -1: closed there
+};
+
+struct SpawnedProcess {
+  pid_t pid = 0;
+  UniqueFd handle;  // readable when the process is gone: a pidfd; a kqueue on macOS
+};
+
+// ENGINE_UNAVAILABLE, naming path and reason, when the program cannot be started.
+Result<SpawnedProcess> spawn(const SpawnRequest& request);
+
+// A handle on this process for a worker to watch; -1 on macOS, where such handles cannot be inherited and the
+// worker makes its own (owner_watch.h).
+Result<UniqueFd> make_owner_handle();
+
+// SIGKILL through the handle; a process that is gone is no error.
+void kill_process(const SpawnedProcess& process);
+// True once the process is gone for good; reaps it then. *how says what became of it: "was killed by signal
+// 9".
+bool reap_process(const SpawnedProcess& process, std::string* how);
+
+}  // namespace anelane::worker
