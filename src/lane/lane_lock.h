@@ -1,9 +1,10 @@
 // The lane lock (L1): one exclusive whole-file flock for the user's Neural Engine lane. Workers inherit the
 // open file description, so the lane stays busy until the owner and all its workers are gone. It is given up
-// by closing descriptors only; LOCK_UN is never called. The record beside the lock is advice for people, the lock
-// alone decides; nothing is ever stolen, deleted or killed to get it.
+// by closing descriptors only; LOCK_UN is never called. The record beside the lock is advice for people, the
+// lock alone decides; nothing is ever stolen, deleted or killed to get it.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "base/file.h"
@@ -13,21 +14,27 @@ namespace anelane {
 
 struct LaneHolder {
   bool held = false;
-  bool record_stale = false;  // the record is missing, unreadable or not of the holder
+  bool record_stale = false;  // the record is missing, unreadable or of a process that has ended (then the
+                              // lane, if held, is held by workers that have not ended yet)
   uint32_t pid = 0;
   int64_t since_unix_ms = 0;
   std::string program;
 };
 
-// The folder of the lock (L1.5): `option` when not empty, else the per-user default. Creates it 0700; refuses a
-// symlink, another user's folder and a network file system, naming the path.
+// The folder of the lock (L1.5): `option` when not empty, else the per-user default. Creates it 0700; refuses
+// a symlink, another user's folder and a network file system, naming the path.
 Result<std::string> lane_folder(const std::string& option);
+// "NFS" for the f_type of statfs(2) on Linux; nullptr when it is not known to be a network file system.
+const char* network_file_system(uint64_t f_type);
+// "fuse.sshfs" and the like, as /proc/self/mountinfo names them: is it one that reaches over a network?
+bool is_network_fuse(const std::string& type);
 
 class LaneLock {
  public:
-  // Takes the lock in `folder`, waiting at most until deadline_ns (0: not at all). LANE_BUSY names the holder.
-  // `cancelled` (may be null) is asked now and then while waiting.
-  static Result<LaneLock> acquire(const std::string& folder, uint64_t deadline_ns);
+  // Takes the lock in `folder`, waiting at most until deadline_ns (0: not at all). LANE_BUSY names the
+  // holder. `cancelled` (may be null) is asked now and then while waiting.
+  static Result<LaneLock> acquire(const std::string& folder, uint64_t deadline_ns,
+                                  const std::function<bool()>& cancelled = {});
   LaneLock() = default;
   LaneLock(LaneLock&&) noexcept = default;
   LaneLock& operator=(LaneLock&&) noexcept = default;
