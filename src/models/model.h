@@ -29,10 +29,10 @@ struct ModelSummary {
   uint32_t ceiling = 0;      // longest sequence in tokens
   uint32_t layers = 0;       // the charge of one resident shape
   uint32_t vocab = 0;
-  std::vector<uint32_t> ladder;    // strictly ascending, last = ceiling
-  std::string checkpoint_digest;   // over config and weights; part of the vector-space identity
-  std::string conversion;          // the conversion policy's name and version, e.g. "bert-1"
-  uint64_t host_bytes = 0;         // memory that a worker needs beside the engine's
+  std::vector<uint32_t> ladder;   // strictly ascending, last = ceiling
+  std::string checkpoint_digest;  // over config and weights; part of the vector-space identity
+  std::string conversion;         // the conversion policy's name and version, e.g. "bert-1"
+  uint64_t host_bytes = 0;        // memory that a worker needs beside the engine's
 };
 
 struct ModelOpenOptions {

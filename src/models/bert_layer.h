@@ -1,0 +1,12 @@
+// One encoder layer of BERT as a program for the engine.
+#pragma once
+#include "ane_direct/program.h"
+#include "models/bert_tensors.h"
+
+namespace anelane {
+
+// Inputs a00_x [1, width, 1, tokens] and a01_mask [1, 1, 1, tokens], output z00_y like a00_x. The same
+// arguments give the same bytes (L8.1). `tokens` is a multiple of 32.
+Result<Program> write_bert_layer(const BertConfig& config, const BertLayerTensors& tensors, uint32_t tokens);
+
+}  // namespace anelane

@@ -1,0 +1,41 @@
+// Opens a checkpoint folder. One architecture family is known so far; config.json decides.
+#include "models/model.h"
+
+#include "base/file.h"
+#include "base/limits.h"
+#include "models/bert_model.h"
+
+namespace anelane {
+namespace {
+
+Result<BertCheckpoint> read_checkpoint(const std::string& folder, const ModelOpenOptions& options) {
+  if (!is_folder(folder))
+    return error(Code::kIo,
+                 "cannot read " + folder + ": " +
+                     (is_regular_file(folder) ? "it is a file" : "no such folder") +
+                     "; the path must be a checkpoint folder with config.json and model.safetensors");
+  ANELANE_ASSIGN(const JsonFields config,
+                 JsonFields::read(join_path(folder, "config.json"), limits::kMaxConfigBytes));
+  if (!is_regular_file(join_path(folder, "model.safetensors"))) {
+    for (const char* other : {"model.safetensors.index.json", "pytorch_model.bin", "model.onnx"})
+      if (is_regular_file(join_path(folder, other)))
+        return error(Code::kModelUnsupported,
+                     folder + ": found " + other +
+                         ", but the weights must be one file, model.safetensors: convert them");
+  }
+  return read_bert_checkpoint(folder, config, options);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Model>> open_model(const std::string& folder, const ModelOpenOptions& options) {
+  ANELANE_ASSIGN(BertCheckpoint checkpoint, read_checkpoint(folder, options));
+  return open_bert_model(folder, std::move(checkpoint));
+}
+
+Result<ModelSummary> inspect_model(const std::string& folder, const ModelOpenOptions& options) {
+  ANELANE_ASSIGN(BertCheckpoint checkpoint, read_checkpoint(folder, options));
+  return std::move(checkpoint.summary);
+}
+
+}  // namespace anelane
