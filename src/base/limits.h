@@ -27,6 +27,7 @@ inline constexpr uint32_t kExitTimeoutMs = 30'000;    // L6.2
 inline constexpr uint32_t kGateHoldMs = 35'000;       // L4.13
 inline constexpr uint32_t kOwnerDeathMs = 1'000;      // L1.4
 inline constexpr uint64_t kShapeExchangeMs = 600'000; // one admission or eviction
+inline constexpr uint64_t kInferExchangeMs = 120'000; // one run or one chunk of an embed
 inline constexpr uint64_t kLoadExchangeMs = 600'000;  // one model load
 
 // Models and programs.
@@ -36,6 +37,19 @@ inline constexpr uint32_t kMaxAxis = 16384;             // capability: one tenso
 inline constexpr size_t kMaxMilBytes = 64u << 20;
 inline constexpr size_t kMaxRank = 5;                   // capability: axes of a tensor
 inline constexpr uint32_t kMaxConvChannels = 65536;     // capability: channels of a convolution's weight
+inline constexpr size_t kMaxPorts = 255;                // inputs, or outputs, of a program (execution: 8-bit count)
+inline constexpr size_t kMaxMilStatements = 1u << 18;
+inline constexpr size_t kMaxMilArguments = 64;          // of one operation
+inline constexpr size_t kMaxInlineElements = 1u << 20;  // of a literal in the text
+inline constexpr uint64_t kMaxPlanWeights = uint64_t{4} << 30;  // capability: mapped weights of a program
+inline constexpr uint64_t kMaxArenaBytes = uint64_t{16} << 30;
+inline constexpr uint64_t kMaxNormElements = 1u << 18;  // of one softmax or layer norm
+inline constexpr uint64_t kMaxPlanFile = kMaxPlanWeights + (uint64_t{1} << 30);
+inline constexpr int64_t kVaultUnusedSeconds = 14 * 24 * 3600;  // the daemon's own rule
+inline constexpr uint64_t kCompileGateMs = 600'000;             // wait for another process's compile
+inline constexpr uint32_t kMaxPoolLimit = 4096;
+inline constexpr size_t kMaxPlanSteps = 1u << 20;
+inline constexpr uint32_t kMaxEngineThreads = 64;
 inline constexpr size_t kMaxBlobRecords = 1u << 16;     // tensors in one weight file
 inline constexpr uint32_t kMaxKernelWidth = 15;         // capability: width of a convolution kernel
 inline constexpr uint64_t kMaxTensorElements = uint64_t{1} << 31;

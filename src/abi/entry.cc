@@ -1,0 +1,122 @@
+#include "abi/entry.h"
+
+#include "lane/model_core.h"
+
+namespace anelane::abi {
+
+Tables& tables() {
+  static Tables* all = new Tables;
+  return *all;
+}
+
+anelane_status report(const Status& status, anelane_error* err) {
+  const auto code = static_cast<anelane_status>(status.code());
+  if (err == nullptr || err->struct_size < sizeof(uint32_t) + sizeof(anelane_status)) return code;
+  const ErrorDetail& d = status.detail();
+  anelane_error e{};
+  e.status = code;
+  e.error_class = d.transient ? ANELANE_TRANSIENT : ANELANE_PERMANENT;
+  e.safe_to_retry = d.safe_to_retry ? 1 : 0;
+  e.retry_after_ms = d.retry_after_ms;
+  e.lane_id = d.lane_id;
+  e.limit = d.limit;
+  e.item = d.item;
+  e.shape = d.shape;
+  e.holder_pid = d.holder_pid;
+  copy_text(e.model, d.model);
+  copy_text(e.message, d.message);
+  write_struct(err, e);
+  return code;
+}
+
+Status check_may_block() {
+  if (!Completions::in_callback()) return {};
+  return error(Code::kWrongThread, "this call blocks and was made in a callback; start the asynchronous form, or call from another thread");
+}
+
+Result<std::shared_ptr<Lane>> find_lane(anelane_lane handle) {
+  const auto open = tables().lanes.find(handle.bits);
+  if (!open) return error(Code::kBadHandle, "this is no open lane");
+  if (open->lane->closing()) return open->lane->closed_status();
+  return open->lane;
+}
+
+ModelCore* find_core(anelane_model handle) {
+  if (!is_kind(handle.bits, Kind::kModel)) return nullptr;
+  ModelCore* core = core_at(static_cast<uint32_t>(index_of(handle.bits)));
+  if (core == nullptr) return nullptr;
+  const uint64_t generation = core->generation.load(std::memory_order_acquire);
+  return (generation & 1) != 0 && (generation & kGenerationMask) == generation_of(handle.bits) ? core : nullptr;
+}
+
+Result<std::shared_ptr<LaneModel>> find_model(anelane_model handle) {
+  ModelCore* core = find_core(handle);
+  auto model = core != nullptr ? core->lock_model() : nullptr;
+  if (!model || (model->core_generation & kGenerationMask) != generation_of(handle.bits))
+    return error(Code::kBadHandle, "this is no loaded model");
+  if (model->lane->closing()) return model->lane->closed_status();
+  return model;
+}
+
+anelane_model model_handle(const LaneModel& model) {
+  return {make_bits(Kind::kModel, model.core_generation, model.core->index)};
+}
+
+// Lease: the index holds core 12 | rung 4 | record 8.
+anelane_lease lease_handle(const LeaseId& id) {
+  return {make_bits(Kind::kLease, id.generation, (static_cast<uint64_t>(id.core) << 12) | (id.rung << 8) | id.record)};
+}
+
+bool parse_lease(anelane_lease handle, LeaseId* out) {
+  if (!is_kind(handle.bits, Kind::kLease)) return false;
+  const uint64_t index = index_of(handle.bits);
+  out->core = static_cast<uint32_t>(index >> 12);
+  out->rung = static_cast<uint32_t>(index >> 8) & 15u;
+  out->record = static_cast<uint32_t>(index & 255u);
+  out->generation = generation_of(handle.bits);
+  return true;
+}
+static_assert(kMaxCores == 1u << 12 && limits::kMaxRungs == 16 && LeaseBook::kRecords == 256);
+static_assert(LeaseBook::kGenerationMask == kGenerationMask);
+
+Result<uint32_t> find_rung(const LaneModel& model, uint32_t shape) {
+  for (uint32_t i = 0; i < model.summary.ladder.size(); ++i)
+    if (model.summary.ladder[i] == shape) return i;
+  std::string ladder;
+  for (const uint32_t s : model.summary.ladder) ladder += (ladder.empty() ? "" : ", ") + std::to_string(s);
+  return error(Code::kShapeUnknown, "shape " + std::to_string(shape) + " is not on the ladder of " + model.name + ": " + ladder)
+      .with_shape(shape)
+      .with_model(model.name);
+}
+
+Status start_announced(const std::shared_ptr<Operation>& op, anelane_done_fn fn, void* user, anelane_op* out) {
+  if (fn != nullptr) ANELANE_TRY(op->lane()->completions().ensure_thread());
+  const uint64_t bits = tables().ops.insert(op);
+  if (bits == 0) return error(Code::kResourcesExhausted, "too many operations; release some");
+  out->bits = bits;  // before the callback can run
+  // The callback's signature is ours but for the handle's type, which is a struct of the same bits.
+  struct Announced {
+    anelane_done_fn fn;
+    void* user;
+  };
+  if (fn == nullptr) {
+    op->announce(nullptr, user, bits);
+  } else {
+    op->announce(
+        [](void* both, uint64_t op_bits, int32_t status) {
+          const std::unique_ptr<Announced> a(static_cast<Announced*>(both));
+          a->fn(a->user, anelane_op{op_bits}, status);
+        },
+        new Announced{fn, user}, bits);
+  }
+  op->start();
+  return {};
+}
+
+Status start_and_wait(const std::shared_ptr<Operation>& op) {
+  op->start();
+  op->wait(UINT64_MAX);  // bounded: every operation ends by its own deadline or the lane's bounds
+  return op->status();
+}
+
+}  // namespace anelane::abi

@@ -1,0 +1,96 @@
+// Invariant: the pipe holds exactly one byte while the queue is not empty, so the descriptor is readable
+// exactly then. The completion thread only runs user callbacks; a callback that blocks delays other callbacks, never
+// a timer or a decision.
+#include "lane/completions.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/quiet_thread.h"
+
+namespace anelane {
+namespace {
+thread_local bool t_in_callback = false;
+}
+
+Result<std::unique_ptr<Completions>> Completions::create() {
+  std::unique_ptr<Completions> self(new Completions);
+  int ends[2];
+#ifdef __APPLE__
+  if (::pipe(ends) != 0) return io_error("create", "the completion pipe", errno);
+  for (int end : ends) {
+    ::fcntl(end, F_SETFD, FD_CLOEXEC);
+    ::fcntl(end, F_SETFL, O_NONBLOCK);
+  }
+#else
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return io_error("create", "the completion pipe", errno);
+#endif
+  self->event_read_ = UniqueFd(ends[0]);
+  self->event_write_ = UniqueFd(ends[1]);
+  return self;
+}
+
+Completions::~Completions() { stop(); }
+
+bool Completions::in_callback() { return t_in_callback; }
+
+Status Completions::ensure_thread() {
+  std::lock_guard lock(mutex_);
+  if (thread_.joinable() || stopping_) return {};
+  auto thread = start_quiet_thread([this] { serve(); });
+  if (!thread.ok()) return std::move(thread).status();
+  thread_ = std::move(*thread);
+  return {};
+}
+
+void Completions::call(std::function<void()> call) {
+  std::lock_guard lock(mutex_);
+  calls_.push_back(std::move(call));
+  wake_.notify_one();
+}
+
+void Completions::queue(std::shared_ptr<Operation> op) {
+  std::lock_guard lock(mutex_);
+  queued_.push_back(std::move(op));
+  if (queued_.size() == 1) (void)!::write(event_write_.get(), "x", 1);
+}
+
+std::shared_ptr<Operation> Completions::take() {
+  std::lock_guard lock(mutex_);
+  if (queued_.empty()) return nullptr;
+  std::shared_ptr<Operation> op = std::move(queued_.front());
+  queued_.pop_front();
+  char byte;
+  if (queued_.empty()) (void)!::read(event_read_.get(), &byte, 1);
+  return op;
+}
+
+void Completions::stop() {
+  std::thread thread;
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    thread = std::move(thread_);
+    wake_.notify_one();
+  }
+  if (thread.joinable()) thread.join();
+}
+
+void Completions::serve() {
+  t_in_callback = true;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return stopping_ || !calls_.empty(); });
+    if (calls_.empty()) return;  // stopping, and everything has been said
+    std::function<void()> call = std::move(calls_.front());
+    calls_.pop_front();
+    lock.unlock();
+    call();
+    call = nullptr;
+    lock.lock();
+  }
+}
+
+}  // namespace anelane

@@ -1,0 +1,50 @@
+// Ends of operations on their way to the user: callbacks on one completion thread, made when it is first
+// needed, and a queue with an event descriptor for event loops. User code runs only here, never on the lane thread.
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "base/file.h"
+#include "base/status.h"
+
+namespace anelane {
+
+class Operation;
+
+class Completions {
+ public:
+  static Result<std::unique_ptr<Completions>> create();
+  ~Completions();
+
+  // True on the completion thread of any lane: blocking calls must refuse.
+  static bool in_callback();
+
+  // Makes the thread; call before anything is started that will need it.
+  Status ensure_thread();
+  // Runs `call` on the completion thread, in order. Any thread.
+  void call(std::function<void()> call);
+  // Queues an ended operation for next_completion. Any thread.
+  void queue(std::shared_ptr<Operation> op);
+  std::shared_ptr<Operation> take();  // nullptr: none
+  int event_fd() const { return event_read_.get(); }
+  // Runs what is left and ends the thread. Any thread but this one, once.
+  void stop();
+
+ private:
+  Completions() = default;
+  void serve();
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> calls_;
+  std::deque<std::shared_ptr<Operation>> queued_;
+  std::thread thread_;
+  bool stopping_ = false;
+  UniqueFd event_read_, event_write_;  // a pipe that holds one byte while queued_ is not empty
+};
+
+}  // namespace anelane

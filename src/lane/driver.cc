@@ -1,0 +1,388 @@
+// Events in, actions out. feed() may be called from inside an action (an exchange that fails at once, say): such
+// events wait in `events_` until the step in progress has been carried out, so the scheduler sees one at a time.
+#include "lane/driver.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "lane/lane.h"
+#include "worker/protocol.h"
+
+namespace anelane {
+namespace {
+
+using sched::Action;
+using sched::ActionKind;
+using sched::Event;
+using sched::EventKind;
+
+sched::Options scheduler_options(const LaneOptions& o) {
+  sched::Options s;
+  s.executable_budget = o.executable_budget;
+  s.shapes_per_model = o.shapes_per_model;
+  s.shapes_total = o.shapes_total;
+  s.max_waiting = o.max_waiting;
+  s.settle = static_cast<sched::Time>(o.settle_ms) * 1000;
+  s.admission_bound = static_cast<sched::Time>(o.admission_bound_ms) * 1000;
+  s.handoff = static_cast<sched::Time>(o.handoff_ms) * 1000;
+  s.lease_max = static_cast<sched::Time>(o.lease_max_ms) * 1000;
+  s.drain = static_cast<sched::Time>(o.drain_ms) * 1000;
+  return s;
+}
+
+sched::Time to_scheduler_time(uint64_t deadline_ns) {
+  return deadline_ns == UINT64_MAX ? sched::kNever : static_cast<sched::Time>(deadline_ns / 1000);
+}
+
+Event worker_event(EventKind kind, const LaneModel& model, uint32_t rung = 0) {
+  Event e;
+  e.kind = kind;
+  e.worker = model.worker;
+  e.generation = model.generation;
+  e.rung = rung;
+  return e;
+}
+
+}  // namespace
+
+Driver::Driver(Lane* lane, const LaneOptions& options)
+    : lane_(lane), options_(options), scheduler_(std::make_unique<sched::Scheduler>(scheduler_options(options))) {}
+
+// A launch that a forced close did not wait for keeps the lane, and so this object, until it has ended.
+Driver::~Driver() {
+  for (Launch& launch : launches_)
+    if (launch.thread.joinable()) launch.thread.detach();
+}
+
+void Driver::publish_time(sched::Time now) {
+  for (auto& [id, model] : models_) model->core->coarse_now.store(now, std::memory_order_relaxed);
+}
+
+void Driver::set_hints() {
+  for (auto& [id, model] : models_) {
+    const auto stream = model->stream();
+    scheduler_->set_stream_hint(id, stream != nullptr && stream->idle());
+  }
+}
+
+void Driver::feed(Event event) {
+  if (stopped_) return;
+  events_.push_back(event);
+  if (feeding_) return;
+  feeding_ = true;
+  while (!events_.empty() && !stopped_) {
+    const Event next = events_.front();
+    events_.pop_front();
+    set_hints();
+    const sched::Time now = now_us();
+    publish_time(now);
+    // A copy: carrying out an action may lead to the next step, which ends the life of the span.
+    const auto span = scheduler_->step(now, next);
+    const std::vector<Action> actions(span.begin(), span.end());
+    for (const Action& action : actions) carry_out(action);
+  }
+  feeding_ = false;
+  arm_timer();
+}
+
+void Driver::arm_timer() {
+  lane_->loop().cancel_timer(&timer_);
+  if (stopped_) return;
+  const sched::Time due = scheduler_->next_due();
+  if (due == sched::kNever) return;
+  timer_ = lane_->loop().add_timer(static_cast<uint64_t>(std::max<sched::Time>(due, 1)) * 1000, [this] {
+    timer_ = {};
+    feed(Event{});
+  });
+}
+
+std::shared_ptr<LaneModel> Driver::model_of(sched::WorkerId worker) const {
+  const auto it = models_.find(worker);
+  return it == models_.end() ? nullptr : it->second;
+}
+
+void Driver::carry_out(const Action& action) {
+  switch (action.kind) {
+    case ActionKind::kStartAdmission:
+      return start_admission(action);
+    case ActionKind::kWithdrawAdmission:
+      if (auto model = model_of(action.worker); model && model->link)
+        model->link->withdraw(model->admissions[action.rung].exchange);
+      return;
+    case ActionKind::kStartEviction:
+      return start_eviction(action);
+    case ActionKind::kWithdrawEviction:
+      if (auto model = model_of(action.worker); model && model->link)
+        model->link->withdraw(model->evictions[action.rung]);
+      return;
+    case ActionKind::kGrant:
+    case ActionKind::kOffer:
+    case ActionKind::kAnswer:
+      return answer(action);
+    case ActionKind::kRecover:
+      return recover(action);
+    case ActionKind::kSpawn:
+      return spawn(action);
+    case ActionKind::kCloseWorker:
+      if (auto model = model_of(action.worker); model && model->link) model->link->end(limits::kExitAskMs);
+      return;
+    case ActionKind::kRetired:
+      if (auto model = model_of(action.worker)) {
+        model->phase.store(LaneModel::Phase::kRetired);
+        scheduler_->forget(action.worker);
+        models_.erase(action.worker);
+        retired_.push_back(model);
+        for (auto& done : model->on_retired) done({});
+        model->on_retired.clear();
+        constexpr size_t kRememberedRetired = 256;
+        if (retired_.size() > kRememberedRetired) {
+          ModelCore* core = retired_.front()->core;
+          {
+            std::lock_guard lock(core->mutex);
+            core->model.reset();
+          }
+          return_core(core);
+          retired_.pop_front();
+        }
+      }
+      return;
+    case ActionKind::kDropped:
+      if (auto model = model_of(action.worker))
+        log_line(LogLevel::kInfo, "queued admission dropped, nobody came back for it: lane=" + model->name +
+                                      " shape=" + std::to_string(model->summary.ladder[action.rung]));
+      return;
+    case ActionKind::kPrewarmEnd:
+      if (auto model = model_of(action.worker)) log_prewarm(*model, action);
+      return;
+  }
+}
+
+void Driver::log_prewarm(const LaneModel& model, const Action& action) {
+  const auto shapes = [&](uint32_t mask) {
+    std::string text = "[";
+    for (uint32_t i = 0; i < model.summary.ladder.size(); ++i)
+      if ((mask >> i & 1u) != 0) text += (text.size() > 1 ? ", " : "") + std::to_string(model.summary.ladder[i]);
+    return text + "]";
+  };
+  const uint32_t from_cache = static_cast<uint32_t>(__builtin_popcount(action.from_cache));
+  const uint32_t compiled = static_cast<uint32_t>(__builtin_popcount(action.loaded)) - from_cache;
+  char ms[32];
+  snprintf(ms, sizeof ms, "%.1f", static_cast<double>(action.total) / 1000);
+  log_line(LogLevel::kInfo, std::string("direct-ANE prewarm ") + (action.cancelled ? "cancelled" : "finished") +
+                                ": lane=" + model.name + " loaded=" + shapes(action.loaded) +
+                                " loaded_from_cache=" + std::to_string(from_cache) +
+                                " compiled=" + std::to_string(compiled) +
+                                " already_resident=" + shapes(action.already_resident) +
+                                " skipped_for_budget=" + shapes(action.skipped_for_budget) +
+                                " failed=" + shapes(action.failed) + " total_ms=" + ms);
+}
+
+// ---- admissions and evictions ----
+
+void Driver::start_admission(const Action& action) {
+  auto model = model_of(action.worker);
+  if (!model || !model->link || model->generation != action.generation) return;
+  const uint32_t rung = action.rung, shape = model->summary.ladder[rung];
+  model->admissions[rung] = {0, action.predicted, 0};
+  WorkerLink::Exchange x;
+  x.frame.type = worker::FrameType::kAdmit;
+  x.frame.body = Json::object().set("shape", shape).dump();
+  x.timeout_ms = limits::kShapeExchangeMs;
+  x.sent = [this, model, rung] {
+    model->admissions[rung].sent_ns = now_ns();
+    feed(worker_event(EventKind::kAdmissionSent, *model, rung));
+  };
+  x.progress = [this, model, rung](const worker::Frame& frame) {
+    const auto progress = worker::parse_progress(frame.body);
+    if (!progress.ok() || model->options.progress == nullptr) return;
+    const LaneModel::Admission& a = model->admissions[rung];
+    const uint64_t elapsed_ms = (now_ns() - a.sent_ns) / 1'000'000;
+    const uint64_t predicted_ms = a.predicted > 0 ? static_cast<uint64_t>(a.predicted) / 1000 : 0;
+    const uint64_t left = predicted_ms > elapsed_ms ? predicted_ms - elapsed_ms : 0;
+    lane_->completions().call([fn = model->options.progress, user = model->options.progress_user, p = *progress, left] {
+      fn(user, p.shape, p.layer, p.layers, left);
+    });
+  };
+  x.done = [this, model, generation = action.generation, rung](Result<worker::Frame> reply) {
+    admission_answered(model, generation, rung, std::move(reply));
+  };
+  model->admissions[rung].exchange = model->link->submit(std::move(x));
+}
+
+void Driver::admission_answered(const std::shared_ptr<LaneModel>& model, sched::Generation generation, uint32_t rung,
+                                Result<worker::Frame> reply) {
+  if (!reply.ok() || model->generation != generation) return;  // the link has reported the fault
+  Event e = worker_event(EventKind::kAdmissionDone, *model, rung);
+  if (reply->type == worker::FrameType::kAdmitted) {
+    const auto body = worker::parse_admitted(reply->body);
+    if (!body.ok()) return model->link->fail(body.status());
+    if (body->shape != model->summary.ladder[rung])
+      return model->link->fail(error(Code::kProtocol, "the worker admitted another shape than the one asked for"));
+    e.cache_hit = body->cache_hit_layers.value_or(0);
+    e.compiled = body->compiled_layers.value_or(0);
+    model->cached_rungs.fetch_or(1u << rung);
+  } else if (reply->type == worker::FrameType::kFailed) {
+    Status failed;
+    if (Status bad = worker::parse_failed(reply->body, &failed); !bad.ok()) return model->link->fail(std::move(bad));
+    e.code = failed.code();
+    e.permanent = !failed.detail().transient;
+    model->last_failure[rung] = std::move(failed);
+  } else {
+    return model->link->fail(error(Code::kProtocol, "the worker answered an admission with a frame of another kind"));
+  }
+  feed(e);
+}
+
+void Driver::start_eviction(const Action& action) {
+  auto model = model_of(action.worker);
+  if (!model || !model->link || model->generation != action.generation) return;
+  const uint32_t rung = action.rung;
+  WorkerLink::Exchange x;
+  x.frame.type = worker::FrameType::kEvict;
+  x.frame.body = Json::object().set("shape", model->summary.ladder[rung]).dump();
+  x.timeout_ms = limits::kShapeExchangeMs;
+  x.sent = [this, model, rung] { feed(worker_event(EventKind::kEvictionSent, *model, rung)); };
+  x.done = [this, model, generation = action.generation, rung](Result<worker::Frame> reply) {
+    if (!reply.ok() || model->generation != generation) return;
+    Event e = worker_event(EventKind::kEvictionDone, *model, rung);
+    if (reply->type == worker::FrameType::kFailed) {
+      Status failed;
+      if (Status bad = worker::parse_failed(reply->body, &failed); !bad.ok()) return model->link->fail(std::move(bad));
+      e.code = failed.code();
+    } else if (reply->type != worker::FrameType::kEvicted) {
+      return model->link->fail(error(Code::kProtocol, "the worker answered an eviction with a frame of another kind"));
+    }
+    feed(e);
+  };
+  model->evictions[rung] = model->link->submit(std::move(x));
+}
+
+// ---- requests ----
+
+sched::TicketId Driver::request(const std::shared_ptr<LaneModel>& model, uint32_t rung, uint64_t deadline_ns, bool pin,
+                                Answer answer) {
+  if (stopped_) {
+    answer(lane_->closed_status());
+    return 0;
+  }
+  if (pin) {
+    if (const auto epoch = model->core->gates[rung].try_lease(model->core->coarse_now); epoch != 0) {
+      answer(epoch);
+      return 0;
+    }
+  }
+  if (model->phase.load() != LaneModel::Phase::kReady) {
+    answer(model->with_names(error(Code::kRetired, "the model was retired; load it again"), rung));
+    return 0;
+  }
+  const sched::TicketId ticket = ++last_ticket_;
+  waiting_.emplace(ticket, std::move(answer));
+  tickets_.emplace(ticket, TicketOf{model, rung});
+  Event e = worker_event(EventKind::kRequest, *model, rung);
+  e.ticket = ticket;
+  e.deadline = to_scheduler_time(deadline_ns);
+  e.pin = pin;
+  feed(e);
+  return waiting_.contains(ticket) ? ticket : 0;
+}
+
+void Driver::cancel(sched::TicketId ticket) {
+  const auto it = waiting_.find(ticket);
+  if (it == waiting_.end()) return;
+  Answer answer = std::move(it->second);
+  waiting_.erase(it);
+  tickets_.erase(ticket);
+  Event e;
+  e.kind = EventKind::kCancel;
+  e.ticket = ticket;
+  feed(e);
+  answer(error(Code::kCancelled, "cancelled by the caller"));
+}
+
+void Driver::answer(const Action& action) {
+  const auto it = waiting_.find(action.ticket);
+  const auto of = tickets_.find(action.ticket);
+  auto model = model_of(action.worker);
+  if (it == waiting_.end()) {
+    // Cancelled while the grant was on its way: the pin goes back.
+    if (action.kind == ActionKind::kGrant && model)
+      release(model, action.rung, model->core->gates[action.rung].epoch());
+    return;
+  }
+  Answer tell = std::move(it->second);
+  const TicketOf ticket = of->second;
+  waiting_.erase(it);
+  tickets_.erase(of);
+  if (action.kind == ActionKind::kGrant) return tell(ticket.model->core->gates[ticket.rung].epoch());
+  if (action.code == Code::kOk) return tell(sched::SlotGate::Epoch{0});
+
+  const uint32_t shape = ticket.model->summary.ladder[ticket.rung];
+  const std::string what = "shape " + std::to_string(shape) + " of " + ticket.model->name;
+  Status status;
+  const Status& said = ticket.model->last_failure[ticket.rung];
+  if (!said.ok() && said.code() == action.code) {
+    status = said;  // the worker's own words
+  } else if (action.code == Code::kShapeCompiling) {
+    status = error(action.code, what + " is not ready in time; ask again in " + std::to_string(action.retry_after_ms) + " ms");
+  } else if (action.code == Code::kResourcesExhausted) {
+    status = action.retry_after_ms == 0
+                 ? error(action.code, what + " can never fit: it needs " + std::to_string(ticket.model->summary.layers) +
+                                          " programs, the budget is " + std::to_string(options_.executable_budget))
+                       .with_class(false)
+                       .with_limit(options_.executable_budget)
+                 : error(action.code, "no room for " + what + " on the engine now; release leases or ask again in " +
+                                          std::to_string(action.retry_after_ms) + " ms");
+  } else if (action.code == Code::kClosed) {
+    status = lane_->closed_status();
+  } else {
+    status = error(action.code, what + ": " + code_info(action.code).advice);
+  }
+  if (action.retry_after_ms != 0 || action.code == Code::kResourcesExhausted)
+    status = std::move(status).with_retry_after(action.retry_after_ms);
+  tell(ticket.model->with_names(std::move(status), ticket.rung));
+}
+
+void Driver::release(const std::shared_ptr<LaneModel>& model, uint32_t rung, sched::SlotGate::Epoch epoch) {
+  if (model->core->gates[rung].release(epoch, model->core->coarse_now)) released(model, rung);
+}
+
+void Driver::released(const std::shared_ptr<LaneModel>& model, uint32_t rung) {
+  feed(worker_event(EventKind::kReleased, *model, rung));
+}
+
+void Driver::retire(const std::shared_ptr<LaneModel>& model, std::function<void(Status)> done) {
+  if (model->phase.load() == LaneModel::Phase::kRetired) return done({});
+  model->on_retired.push_back(std::move(done));
+  if (model->phase.exchange(LaneModel::Phase::kRetiring) == LaneModel::Phase::kRetiring) return;
+  feed(worker_event(EventKind::kRetire, *model));
+}
+
+uint64_t Driver::predict_ms(const LaneModel& model, uint32_t rung) {
+  const sched::Time t = scheduler_->predict(now_us(), model.worker, rung);
+  return t <= 0 ? 0 : static_cast<uint64_t>((t + 999) / 1000);
+}
+
+bool Driver::compiling(const LaneModel& model, uint32_t rung) {
+  return !model.core->gates[rung].is_open();
+}
+
+sched::Snapshot Driver::snapshot() { return scheduler_->snapshot(now_us()); }
+
+void Driver::stop(Code code) {
+  if (stopped_) return;
+  Event e;
+  e.kind = EventKind::kStop;
+  e.code = code;
+  feed(e);
+  stopped_ = true;
+  lane_->loop().cancel_timer(&timer_);
+  lane_->loop().cancel_timer(&tick_timer_);
+  // The scheduler has answered everybody; whoever is left was never known to it.
+  auto left = std::move(waiting_);
+  waiting_.clear();
+  tickets_.clear();
+  for (auto& [ticket, tell] : left) tell(lane_->closed_status());
+}
+
+}  // namespace anelane

@@ -1,0 +1,130 @@
+// The driver stands between the scheduler, which decides, and workers and callers, who act. Lane thread only.
+// Every event goes through feed(), one at a time and in order; the actions of one step are carried out before the next
+// event is taken. Nothing here decides what runs when.
+#pragma once
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <unordered_map>
+
+#include "lane/lane_model.h"
+#include "lane/loop_thread.h"
+#include "lane/options.h"
+#include "scheduler/scheduler.h"
+
+namespace anelane {
+
+class Completions;
+class Lane;
+
+class Driver {
+ public:
+  // Granted: the epoch of the pinned slot (0 for an admission without pin). Comes exactly once.
+  using Answer = std::function<void(Result<sched::SlotGate::Epoch>)>;
+
+  Driver(Lane* lane, const LaneOptions& options);
+  ~Driver();
+
+  // ---- models ----
+  // Starts the first worker of a model whose headers have been read. `done` comes when it is ready or has failed.
+  void start_model(std::shared_ptr<LaneModel> model, std::function<void(Status)> done);
+  // The load is not wanted any more.
+  void abandon_start(const std::shared_ptr<LaneModel>& model);
+  void retire(const std::shared_ptr<LaneModel>& model, std::function<void(Status)> done);
+
+  // ---- requests ----
+  // 0: it was answered already, before this returned.
+  sched::TicketId request(const std::shared_ptr<LaneModel>& model, uint32_t rung, uint64_t deadline_ns, bool pin,
+                          Answer answer);
+  void cancel(sched::TicketId ticket);
+  // Gives back a lease that the lane thread holds.
+  void release(const std::shared_ptr<LaneModel>& model, uint32_t rung, sched::SlotGate::Epoch epoch);
+  void released(const std::shared_ptr<LaneModel>& model, uint32_t rung);  // a gate asked for this
+  void start_ticking();
+  // A broken exchange of this generation (also one that a caller's thread saw).
+  void fault(const std::shared_ptr<LaneModel>& model, sched::Generation generation, Status why);
+
+  uint64_t predict_ms(const LaneModel& model, uint32_t rung);
+  // True while the wait of a request would be for a compile: L5.4's choice of code.
+  bool compiling(const LaneModel& model, uint32_t rung);
+  sched::Snapshot snapshot();
+  std::shared_ptr<LaneModel> find_model(sched::WorkerId worker) const { return model_of(worker); }
+  size_t model_count() const { return models_.size(); }
+
+  // ---- the end ----
+  // Answers everybody and stops deciding.
+  void stop(Code code);
+  // Asks every worker to end; `all_gone` comes once no process is left.
+  void end_workers(std::function<void()> all_gone);
+  void kill_workers();
+  // Drops links and models. True: a process was left whose exit is not confirmed.
+  bool drop_workers();
+
+ private:
+  struct Launch {
+    std::thread thread;
+    std::shared_ptr<std::atomic<bool>> abort;
+  };
+  using Started = std::function<void(Status)>;
+
+  void feed(sched::Event event);
+  void carry_out(const sched::Action& action);
+  void set_hints();
+  void publish_time(sched::Time now);
+  void arm_timer();
+  std::shared_ptr<LaneModel> model_of(sched::WorkerId worker) const;
+
+  void start_admission(const sched::Action& action);
+  void admission_answered(const std::shared_ptr<LaneModel>& model, sched::Generation generation, uint32_t rung,
+                          Result<worker::Frame> reply);
+  void start_eviction(const sched::Action& action);
+  void answer(const sched::Action& action);
+  void spawn(const sched::Action& action);
+  void recover(const sched::Action& action);
+  void log_prewarm(const LaneModel& model, const sched::Action& action);
+
+  void start_worker(std::shared_ptr<LaneModel> model, sched::Generation generation, Started done);
+  void launched(std::shared_ptr<LaneModel> model, sched::Generation generation,
+                Result<std::unique_ptr<worker::WorkerHandle>> handle, std::shared_ptr<worker::Arena> arena,
+                Started done);
+  void loaded(const std::shared_ptr<LaneModel>& model, Result<worker::Frame> reply, const Started& done);
+  Status take_report(const std::shared_ptr<LaneModel>& model, const worker::LoadedBody& report);
+  WorkerLink::Events link_events(const std::shared_ptr<LaneModel>& model, sched::Generation generation);
+  void link_gone(const std::shared_ptr<LaneModel>& model, sched::Generation generation);
+  void drop_start(const std::shared_ptr<LaneModel>& model, Status why);
+  void end_failed_start(const std::shared_ptr<LaneModel>& model, const Status& why);
+  Status publish_core(const std::shared_ptr<LaneModel>& model);
+  void check_all_gone();
+
+  void tick();
+  bool expire_leases(LaneModel& model);
+
+  Lane* lane_;
+  const LaneOptions options_;
+  std::unique_ptr<sched::Scheduler> scheduler_;
+  std::deque<sched::Event> events_;
+  bool feeding_ = false, stopped_ = false, ending_ = false;
+  LoopThread::TimerId timer_{}, tick_timer_{};
+
+  std::map<sched::WorkerId, std::shared_ptr<LaneModel>> models_;             // known to the scheduler
+  std::map<LaneModel*, std::pair<std::shared_ptr<LaneModel>, Started>> starting_;  // first worker not ready yet
+  std::list<std::shared_ptr<LaneModel>> failed_starts_;                      // their processes are ending
+  std::deque<std::shared_ptr<LaneModel>> retired_;                           // cores still answer RETIRED
+  std::list<Launch> launches_;
+  std::function<void()> all_gone_;
+
+  std::unordered_map<sched::TicketId, Answer> waiting_;
+  struct TicketOf {
+    std::shared_ptr<LaneModel> model;
+    uint32_t rung;
+  };
+  std::unordered_map<sched::TicketId, TicketOf> tickets_;
+  sched::TicketId last_ticket_ = 0;
+  bool ticking_ = false;
+};
+
+}  // namespace anelane

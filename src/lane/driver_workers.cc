@@ -1,0 +1,388 @@
+// Lives of workers. A launch blocks (fork, exec, HELLO), so it runs on a short-lived thread that only posts its
+// result back; the load that follows is an ordinary exchange. The first life of a model is reported to whoever loads
+// it; later ones to the scheduler as WorkerReady or StartFailed.
+//
+// Order at a death: fault (the scheduler holds gate and charge) → the process is ended → exit confirmed
+// → the scheduler says when the replacement may start.
+#include <algorithm>
+
+#include "ane_direct/sha256.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/quiet_thread.h"
+#include "lane/driver.h"
+#include "lane/lane.h"
+#include "worker/protocol.h"
+#include "worker/worker_handle.h"
+
+namespace anelane {
+namespace {
+
+using sched::Event;
+using sched::EventKind;
+
+constexpr uint64_t kArenaBays = 3;  // one for the holder of the stream, two for leases that map their ports
+
+worker::InitBody init_body(const Lane& lane, const ModelOptions& model, uint64_t arena_bytes) {
+  const LaneOptions& o = lane.options();
+  worker::InitBody init;
+  init.engine = o.engine == EngineChoice::kApple ? "apple" : o.engine == EngineChoice::kSoft ? "soft" : "auto";
+  init.cache_dir = o.cache_dir.empty() ? join_path(lane.folder(), "programs") : o.cache_dir;
+  init.temp_dir = o.temp_dir;
+  init.numerics = model.numerics;
+  init.soft_threads = o.soft_threads;
+  init.arena_bytes = arena_bytes;
+  return init;
+}
+
+void log_worker_line(const std::string& model, const std::string& line) {
+  LogLevel level = LogLevel::kInfo;
+  size_t skip = 0;
+  for (const auto& [word, l] : {std::pair{"DEBUG ", LogLevel::kDebug}, std::pair{"INFO ", LogLevel::kInfo},
+                                std::pair{"WARN ", LogLevel::kWarn}, std::pair{"ERROR ", LogLevel::kError}}) {
+    if (!line.starts_with(word)) continue;
+    level = l;
+    skip = std::string_view(word).size();
+  }
+  (void)model;
+  log_line(level, std::string_view(line).substr(skip));
+}
+
+// Vectors are comparable only where all of this is equal (L10.4).
+std::string vector_space_of(const worker::HelloBody& hello, const worker::LoadedBody& loaded) {
+  const std::string parts = loaded.checkpoint_digest + "\n" + loaded.conversion + "\n" + hello.engine + "\n" +
+                            hello.numerics + "\n" + hello.dispatch + "\n" + hello.os_build + "\n";
+  return "vs1:" + upper_hex(Sha256().update(parts).finish());
+}
+
+}  // namespace
+
+void Driver::start_model(std::shared_ptr<LaneModel> model, std::function<void(Status)> done) {
+  starting_[model.get()] = {model, std::move(done)};
+  start_worker(model, 1, [this, raw = model.get()](Status status) {
+    const auto it = starting_.find(raw);
+    if (it == starting_.end()) return;
+    auto told = std::move(it->second.second);
+    auto kept = it->second.first;
+    starting_.erase(it);
+    if (!status.ok()) end_failed_start(kept, status);
+    told(std::move(status));
+  });
+}
+
+void Driver::end_failed_start(const std::shared_ptr<LaneModel>& model, const Status& why) {
+  model->set_stream(nullptr);
+  if (!model->link) return;
+  failed_starts_.push_back(model);
+  model->link->fail(why);
+  if (model->link) model->link->end(0);
+}
+
+void Driver::abandon_start(const std::shared_ptr<LaneModel>& model) {
+  drop_start(model, error(Code::kCancelled, "cancelled by the caller"));
+}
+
+void Driver::drop_start(const std::shared_ptr<LaneModel>& model, Status why) {
+  const auto it = starting_.find(model.get());
+  if (it == starting_.end()) return;
+  auto told = std::move(it->second.second);
+  starting_.erase(it);
+  end_failed_start(model, why);
+  told(std::move(why));
+}
+
+void Driver::start_worker(std::shared_ptr<LaneModel> model, sched::Generation generation, Started done) {
+  const auto shared_abort = std::make_shared<std::atomic<bool>>(false);
+  launches_.push_back({{}, shared_abort});
+  const auto launch = std::prev(launches_.end());
+  // The thread keeps the lane alive: it may outlast a close that was forced.
+  auto job = [this, lane = lane_->shared_from_this(), model, generation, done, shared_abort, launch]() mutable {
+    std::shared_ptr<worker::Arena> arena;
+    Result<std::unique_ptr<worker::WorkerHandle>> handle = [&]() -> Result<std::unique_ptr<worker::WorkerHandle>> {
+      ANELANE_ASSIGN(arena, worker::Arena::create(model->bay_bytes * kArenaBays));
+      worker::LaunchOptions options;
+      options.thread_mode = lane->options().thread_mode;
+      if (!options.thread_mode) {
+        ANELANE_ASSIGN(options.executable, worker::find_worker_executable(lane->options().worker_path));
+      }
+      options.lock_fd = lane->lock_fd();
+      options.arena = arena;
+      options.init = init_body(*lane, model->options, arena->size());
+      options.timeout_ms = limits::kSpawnMs;
+      options.abort = shared_abort.get();
+      return worker::launch_worker(options);
+    }();
+    auto result = std::make_shared<Result<std::unique_ptr<worker::WorkerHandle>>>(std::move(handle));
+    lane->loop().post([this, lane, model, generation, done, arena, launch, result]() mutable {
+      launch->thread.join();
+      launches_.erase(launch);
+      launched(model, generation, std::move(*result), arena, done);
+      check_all_gone();
+    });
+  };
+  auto thread = start_quiet_thread(std::move(job));
+  if (!thread.ok()) {
+    launches_.erase(launch);
+    done(std::move(thread).status());
+    return;
+  }
+  launch->thread = std::move(*thread);
+}
+
+void Driver::launched(std::shared_ptr<LaneModel> model, sched::Generation generation,
+                      Result<std::unique_ptr<worker::WorkerHandle>> handle, std::shared_ptr<worker::Arena> arena,
+                      Started done) {
+  if (!handle.ok()) return done(std::move(handle).status());
+  // Not wanted any more: the handle's destructor ends the process.
+  if (ending_) return done(lane_->closed_status());
+  if (generation == 1 && !starting_.contains(model.get())) return;
+  auto stream = std::make_shared<WorkerStream>(*std::move(handle), std::move(arena), model->bay_bytes, generation);
+  auto link = WorkerLink::open(&lane_->loop(), stream, link_events(model, generation));
+  if (!link.ok()) return done(std::move(link).status());
+  if (model->link) model->link->close();
+  model->link = *link;
+  model->generation = generation;
+
+  worker::LoadBody load;
+  load.path = model->path;
+  load.name = model->name;
+  load.rungs = model->options.rungs;
+  WorkerLink::Exchange x;
+  x.frame.type = worker::FrameType::kLoad;
+  x.frame.body = worker::to_json(load).dump();
+  x.timeout_ms = limits::kLoadExchangeMs;
+  x.done = [this, model, done](Result<worker::Frame> reply) { loaded(model, std::move(reply), done); };
+  model->link->submit(std::move(x));
+}
+
+void Driver::loaded(const std::shared_ptr<LaneModel>& model, Result<worker::Frame> reply, const Started& done) {
+  if (!reply.ok()) return done(std::move(reply).status());
+  Status failed;
+  if (reply->type == worker::FrameType::kFailed) {
+    Status bad = worker::parse_failed(reply->body, &failed);
+    return done(bad.ok() ? failed : bad);
+  }
+  if (reply->type != worker::FrameType::kLoaded)
+    return done(error(Code::kProtocol, "the worker answered a load with a frame of another kind"));
+  auto report = worker::parse_loaded(reply->body);
+  if (!report.ok()) return done(std::move(report).status());
+  done(take_report(model, *report));
+}
+
+// The first report makes the model known to the scheduler; a replacement's must say the same.
+Status Driver::take_report(const std::shared_ptr<LaneModel>& model, const worker::LoadedBody& report) {
+  const ModelSummary& expected = model->summary;
+  if (report.ladder != expected.ladder || report.layers != expected.layers || report.dim != expected.dim ||
+      report.width != expected.width || report.ceiling != expected.ceiling || report.vocab != expected.vocab)
+    return error(Code::kModelInvalid, model->path + ": the worker read another model than the library did; was the folder "
+                                                    "changed? Load it again");
+  const auto stream = model->link->stream();
+  const worker::HelloBody& hello = stream->handle().hello();
+  const std::string space = vector_space_of(hello, report);
+  if (!model->vector_space.empty() && space != model->vector_space)
+    return error(Code::kModelInvalid, model->path + ": the checkpoint or the engine is another one than before; retire the model "
+                                                    "and load it again");
+  uint32_t mask = 0;
+  if (report.cached_shapes)
+    for (size_t i = 0; i < expected.ladder.size(); ++i)
+      if (std::find(report.cached_shapes->begin(), report.cached_shapes->end(), expected.ladder[i]) !=
+          report.cached_shapes->end())
+        mask |= 1u << i;
+  model->cached_rungs.store(mask);
+  if (model->worker == 0) {
+    ANELANE_TRY(publish_core(model));
+    model->engine = hello.engine;
+    model->vector_space = space;
+    sched::WorkerSpec spec;
+    spec.name = model->name;
+    spec.layers = report.layers;
+    spec.ladder = report.ladder;
+    spec.reports_cache = report.cached_shapes.has_value();
+    spec.prewarm = options_.prewarm;
+    spec.gates = model->core->gates.data();
+    spec.seed_compile.fill(sched::kUnknown);
+    spec.seed_load.fill(static_cast<sched::Time>(report.layers) * 20'000);  // L4.5
+    model->worker = scheduler_->add_worker(spec);
+    models_.emplace(model->worker, model);
+    model->phase.store(LaneModel::Phase::kReady);
+  }
+  model->set_stream(stream);
+  Event e;
+  e.kind = EventKind::kWorkerReady;
+  e.worker = model->worker;
+  e.generation = model->generation;
+  e.mask = mask;
+  feed(e);
+  return {};
+}
+
+// From here on callers can find the model by its handle.
+Status Driver::publish_core(const std::shared_ptr<LaneModel>& model) {
+  ModelCore* core = claim_core();
+  if (core == nullptr)
+    return error(Code::kResourcesExhausted, "this process has " + std::to_string(kMaxCores) + " models already; retire some");
+  model->core = core;
+  model->core_generation = core->generation.load(std::memory_order_relaxed);
+  const auto& ladder = model->summary.ladder;
+  for (size_t i = 0; i < ladder.size(); ++i) {
+    core->ladder[i].store(ladder[i], std::memory_order_relaxed);
+    core->leases[i].prepare();
+  }
+  core->rungs.store(static_cast<uint32_t>(ladder.size()), std::memory_order_release);
+  core->ticking.store(ticking_);
+  core->coarse_now.store(now_us(), std::memory_order_relaxed);
+  std::lock_guard lock(core->mutex);
+  core->model = model;
+  return {};
+}
+
+WorkerLink::Events Driver::link_events(const std::shared_ptr<LaneModel>& model, sched::Generation generation) {
+  WorkerLink::Events events;
+  std::weak_ptr<LaneModel> weak = model;
+  events.fault = [this, weak, generation](const Status& why) {
+    auto m = weak.lock();
+    if (!m || m->generation != generation) return;
+    m->set_stream(nullptr);
+    log_line(LogLevel::kWarn, "worker of " + m->name + " faulted: " + why.message());
+    if (m->worker == 0) return;  // its load is told through the exchange
+    Event e;
+    e.kind = EventKind::kFault;
+    e.worker = m->worker;
+    e.generation = generation;
+    feed(e);
+  };
+  events.exited = [this, weak, generation] {
+    if (auto m = weak.lock()) link_gone(m, generation);
+  };
+  events.log = [weak](const std::string& line) {
+    if (auto m = weak.lock()) log_worker_line(m->name, line);
+  };
+  events.idle = [this, weak] {
+    auto m = weak.lock();
+    if (!m || m->worker == 0) return;
+    Event e;
+    e.kind = EventKind::kStreamIdle;
+    e.worker = m->worker;
+    feed(e);
+  };
+  return events;
+}
+
+void Driver::link_gone(const std::shared_ptr<LaneModel>& model, sched::Generation generation) {
+  if (model->generation != generation) return;
+  model->set_stream(nullptr);
+  auto link = std::move(model->link);
+  if (link) link->close();
+  if (model->worker != 0) {
+    Event e;
+    e.kind = EventKind::kExitConfirmed;
+    e.worker = model->worker;
+    e.generation = generation;
+    feed(e);
+  }
+  failed_starts_.remove(model);
+  check_all_gone();
+}
+
+void Driver::fault(const std::shared_ptr<LaneModel>& model, sched::Generation generation, Status why) {
+  if (model->generation == generation && model->link) model->link->fail(std::move(why));
+}
+
+void Driver::recover(const sched::Action& action) {
+  auto model = model_of(action.worker);
+  if (!model || model->generation != action.generation) return;
+  if (!model->link) return;  // its exit was confirmed already, and will be told
+  model->link->fail(error(Code::kEngineCrashed, "the worker is being replaced"));
+  model->link->end(limits::kExitAskMs);
+}
+
+void Driver::spawn(const sched::Action& action) {
+  auto model = model_of(action.worker);
+  if (!model) return;
+  start_worker(model, action.generation, [this, model, generation = action.generation](Status status) {
+    if (status.ok() || ending_) return;
+    log_line(LogLevel::kWarn, "a new worker for " + model->name + " did not start: " + status.message());
+    Event e;
+    e.worker = model->worker;
+    e.generation = generation;
+    if (model->generation == generation && model->link) {
+      // The process is there but not fit for use: end it as after a fault.
+      e.kind = EventKind::kFault;
+      feed(e);
+      if (model->link) {
+        model->link->fail(std::move(status));
+        model->link->end(limits::kExitAskMs);
+      }
+      return;
+    }
+    e.kind = EventKind::kStartFailed;
+    feed(e);
+  });
+}
+
+// ---- the end ----
+
+void Driver::end_workers(std::function<void()> all_gone) {
+  ending_ = true;
+  all_gone_ = std::move(all_gone);
+  for (Launch& launch : launches_) launch.abort->store(true);
+  auto starting = starting_;
+  for (auto& [raw, entry] : starting) drop_start(entry.first, lane_->closed_status());
+  const auto models = models_;
+  for (auto& [id, model] : models) {
+    model->set_stream(nullptr);
+    if (model->link) model->link->end(UINT32_MAX);  // the close decides when to use force
+  }
+  check_all_gone();
+}
+
+void Driver::kill_workers() {
+  for (auto& [id, model] : models_)
+    if (model->link) model->link->stream()->handle().kill();
+  for (auto& model : failed_starts_)
+    if (model->link) model->link->stream()->handle().kill();
+}
+
+void Driver::check_all_gone() {
+  if (!all_gone_ || !launches_.empty() || !failed_starts_.empty()) return;
+  for (auto& [id, model] : models_)
+    if (model->link) return;
+  auto told = std::move(all_gone_);
+  all_gone_ = nullptr;
+  told();
+}
+
+bool Driver::drop_workers() {
+  all_gone_ = nullptr;
+  bool left = false;
+  for (auto& model : failed_starts_) {
+    left = left || (model->link && !model->link->gone());
+    if (model->link) model->link->close();
+    model->link.reset();
+  }
+  failed_starts_.clear();
+  for (auto& [id, model] : models_) retired_.push_back(model);
+  for (auto& model : retired_) {
+    if (model->link) {
+      left = left || !model->link->gone();
+      model->link->close();
+      model->link.reset();
+    }
+    model->set_stream(nullptr);
+    model->phase.store(LaneModel::Phase::kRetired);
+    for (auto& done : model->on_retired) done({});
+    model->on_retired.clear();
+    ModelCore* core = model->core;
+    for (auto& gate : core->gates) gate.force_close();
+    {
+      std::lock_guard lock(core->mutex);
+      core->model.reset();
+    }
+    return_core(core);
+  }
+  retired_.clear();
+  models_.clear();
+  return left;
+}
+
+}  // namespace anelane

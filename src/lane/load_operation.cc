@@ -1,0 +1,98 @@
+// A load that is cancelled or late ends its half-started worker. If the handle is dropped before anybody took the
+// model, the model is retired: a load that nobody can reach must not keep a worker.
+#include "lane/load_operation.h"
+
+#include <algorithm>
+
+#include "lane/lane.h"
+#include "lane/port_layout.h"
+
+namespace anelane {
+namespace {
+
+std::string folder_name(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace
+
+LoadOperation::LoadOperation(std::shared_ptr<LaneModel> model, uint64_t deadline_ns)
+    : Operation(model->lane, deadline_ns), model_(std::move(model)) {}
+
+Result<std::shared_ptr<LoadOperation>> LoadOperation::make(std::shared_ptr<Lane> lane, const std::string& folder,
+                                                           const ModelOptions& options, uint64_t deadline_ns) {
+  ModelOpenOptions open;
+  open.rungs = options.rungs;
+  open.name = options.name;
+  ANELANE_ASSIGN(ModelSummary summary, inspect_model(folder, open));
+  if (summary.layers > lane->options().executable_budget)
+    return error(Code::kResourcesExhausted, folder + " needs " + std::to_string(summary.layers) +
+                                                " programs for one shape, the lane's budget is " +
+                                                std::to_string(lane->options().executable_budget))
+        .with_class(false)
+        .with_retry_after(0)
+        .with_limit(lane->options().executable_budget);
+  auto model = std::make_shared<LaneModel>(std::move(lane), folder, options);
+  model->name = options.name.empty() ? folder_name(folder) : options.name;
+  model->last_failure.resize(summary.ladder.size());
+  model->admissions.resize(summary.ladder.size());
+  model->evictions.resize(summary.ladder.size(), 0);
+  model->bay_bytes = bay_bytes_for(summary);
+  model->summary = std::move(summary);
+  return std::make_shared<LoadOperation>(std::move(model), deadline_ns);
+}
+
+void LoadOperation::begin() {
+  auto self = std::static_pointer_cast<LoadOperation>(shared_from_this());
+  if (deadline_ns() != UINT64_MAX) {
+    deadline_timer_ = lane_->loop().add_timer(deadline_ns(), [self] {
+      self->deadline_timer_ = {};
+      self->drop(error(Code::kDeadlineExceeded, "the model was not loaded before the deadline").with_model(self->model_->name));
+    });
+  }
+  lane_->driver().start_model(model_, [self](Status status) {
+    self->lane_->loop().cancel_timer(&self->deadline_timer_);
+    if (!status.ok()) return self->finish(std::move(status).with_lane(self->lane_->id()));
+    bool unwanted = false;
+    {
+      std::lock_guard lock(self->mutex_);
+      self->ready_ = true;
+      unwanted = self->abandoned_;
+    }
+    if (unwanted) self->lane_->driver().retire(self->model_, [](Status) {});
+    self->finish({});
+  });
+}
+
+void LoadOperation::drop(Status why) {
+  if (ended()) return;
+  lane_->loop().cancel_timer(&deadline_timer_);
+  finish(std::move(why));
+  lane_->driver().abandon_start(model_);  // its own end comes too late to be told
+}
+
+void LoadOperation::on_cancel() { drop(error(Code::kCancelled, "cancelled by the caller")); }
+
+void LoadOperation::on_close() { drop(lane_->closed_status()); }
+
+std::shared_ptr<LaneModel> LoadOperation::take() {
+  std::lock_guard lock(mutex_);
+  if (!ready_ || taken_) return nullptr;
+  taken_ = true;
+  return model_;
+}
+
+void LoadOperation::abandon() {
+  bool retire = false;
+  {
+    std::lock_guard lock(mutex_);
+    abandoned_ = !taken_;
+    retire = ready_ && abandoned_;
+  }
+  if (retire)
+    lane_->loop().post([lane = lane_, model = model_] { lane->driver().retire(model, [](Status) {}); });
+}
+
+}  // namespace anelane

@@ -1,0 +1,36 @@
+// anelane_model_load: headers are checked on the caller's thread before this starts; then the worker is started and
+// loads the folder.
+#pragma once
+#include <memory>
+
+#include "lane/lane_model.h"
+#include "lane/operation.h"
+
+namespace anelane {
+
+class LoadOperation : public Operation {
+ public:
+  // Reads the folder's headers (blocks for file reads).
+  static Result<std::shared_ptr<LoadOperation>> make(std::shared_ptr<Lane> lane, const std::string& folder,
+                                                     const ModelOptions& options, uint64_t deadline_ns);
+  LoadOperation(std::shared_ptr<LaneModel> model, uint64_t deadline_ns);
+
+  // The loaded model, once; nullptr before a good end or when it was taken.
+  std::shared_ptr<LaneModel> take();
+  void abandon() override;
+  void on_close() override;
+
+ protected:
+  void begin() override;
+  void on_cancel() override;
+
+ private:
+  void drop(Status why);
+
+  std::mutex mutex_;
+  std::shared_ptr<LaneModel> model_;  // guarded by mutex_
+  bool ready_ = false, taken_ = false, abandoned_ = false;
+  LoopThread::TimerId deadline_timer_{};
+};
+
+}  // namespace anelane

@@ -1,0 +1,81 @@
+// The end is published under the mutex (waiters), then announced to the completion side. The lane keeps a
+// reference to every running operation, so dropping the last handle never frees one in flight.
+#include "lane/operation.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/clock.h"
+#include "lane/lane.h"
+
+namespace anelane {
+
+Operation::Operation(std::shared_ptr<Lane> lane, uint64_t deadline_ns)
+    : lane_(std::move(lane)), deadline_ns_(deadline_ns) {}
+
+Operation::~Operation() = default;
+
+void Operation::announce(DoneFn fn, void* user, uint64_t op_bits) {
+  fn_ = fn;
+  user_ = user;
+  bits_ = op_bits;
+  announced_ = true;
+}
+
+void Operation::start() {
+  auto self = shared_from_this();
+  const bool posted = lane_->loop().post([self] {
+    if (!self->lane_->enter_operation(self)) {
+      self->finish(self->lane_->closed_status());
+      return;
+    }
+    self->begin();
+  });
+  if (!posted) finish(lane_->closed_status());
+}
+
+bool Operation::wait(uint64_t deadline_ns) {
+  std::unique_lock lock(mutex_);
+  const auto done = [this] { return ended_.load(std::memory_order_relaxed); };
+  if (deadline_ns == UINT64_MAX) {
+    ended_cv_.wait(lock, done);
+    return true;
+  }
+  while (!done()) {
+    const uint64_t now = now_ns();
+    if (now >= deadline_ns) return false;
+    ended_cv_.wait_for(lock, std::chrono::nanoseconds(std::min<uint64_t>(deadline_ns - now, 3'600'000'000'000u)));
+  }
+  return true;
+}
+
+void Operation::cancel() {
+  auto self = shared_from_this();
+  lane_->loop().post([self] {
+    if (!self->ended()) self->on_cancel();
+  });
+}
+
+void Operation::on_close() { finish(lane_->closed_status()); }
+
+void Operation::finish(Status status) {
+  if (ended()) return;
+  auto self = shared_from_this();
+  {
+    std::lock_guard lock(mutex_);
+    status_ = std::move(status);
+    ended_.store(true, std::memory_order_release);
+    ended_cv_.notify_all();
+  }
+  lane_->leave_operation(this);
+  if (!announced_) return;
+  if (fn_ == nullptr) {
+    lane_->completions().queue(std::move(self));
+    return;
+  }
+  lane_->completions().call([self] {
+    self->fn_(self->user_, self->bits_, static_cast<int32_t>(self->status_.code()));
+  });
+}
+
+}  // namespace anelane

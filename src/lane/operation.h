@@ -1,0 +1,73 @@
+// One thing that a caller asked for: its state, its result, its waiters. Every public call that may take
+// time is one of these; the blocking form starts it, waits, and drops it.
+//
+// States: running → ended, exactly once. The status and results are written before `ended` and never change
+// after. cancel() only asks; the lane thread decides.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "base/status.h"
+#include "lane/loop_thread.h"
+
+namespace anelane {
+
+class Lane;
+
+class Operation : public std::enable_shared_from_this<Operation> {
+ public:
+  using DoneFn = void (*)(void* user, uint64_t op_bits, int32_t status);
+
+  explicit Operation(std::shared_ptr<Lane> lane, uint64_t deadline_ns);
+  virtual ~Operation();
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+
+  // How the end is told, besides wait(): `fn` on the completion thread, or (announce with fn == nullptr) the queue of
+  // next_completion. Before start().
+  void announce(DoneFn fn, void* user, uint64_t op_bits);
+
+  // Hands it to the lane thread. If the lane is closed it ends CLOSED at once.
+  void start();
+  // Any thread but the lane's. True: ended.
+  bool wait(uint64_t deadline_ns);
+  bool ended() const { return ended_.load(std::memory_order_acquire); }
+  const Status& status() const { return status_; }  // after ended()
+  void cancel();
+
+  uint64_t deadline_ns() const { return deadline_ns_; }
+  uint64_t bits() const { return bits_; }
+  void* user() const { return user_; }
+  const std::shared_ptr<Lane>& lane() const { return lane_; }
+  // The handle was dropped: results that nobody took go back (a lease is released, a model retired).
+  virtual void abandon() {}
+
+  // ---- lane thread ----
+  // The lane is being closed: end at once.
+  virtual void on_close();
+
+ protected:
+  virtual void begin() = 0;      // first step
+  virtual void on_cancel() = 0;  // end CANCELLED if that is possible; also called for deadlines by some
+  void finish(Status status);    // no-op when it has ended
+
+  std::shared_ptr<Lane> lane_;
+
+ private:
+  const uint64_t deadline_ns_;
+  DoneFn fn_ = nullptr;
+  void* user_ = nullptr;
+  uint64_t bits_ = 0;
+  bool announced_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable ended_cv_;
+  std::atomic<bool> ended_{false};
+  Status status_;
+};
+
+}  // namespace anelane

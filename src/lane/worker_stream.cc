@@ -1,0 +1,99 @@
+// The descriptors stay open until this object goes, so that a caller's thread that is in the middle of a
+// system call never meets a descriptor of somebody else; breaking off only shuts the socket down.
+#include "lane/worker_stream.h"
+
+#include <sys/socket.h>
+
+#include "lane/fork_guard.h"
+
+namespace anelane {
+
+WorkerStream::WorkerStream(std::unique_ptr<worker::WorkerHandle> handle, std::shared_ptr<worker::Arena> arena,
+                           uint64_t bay_bytes, sched::Generation generation)
+    : handle_(std::move(handle)), arena_(std::move(arena)), bay_bytes_(bay_bytes), generation_(generation) {
+  bay_users_.resize(arena_->size() / bay_bytes_, 0);
+  for (int fd : {handle_->stream_fd(), handle_->control_fd(), handle_->log_fd(), handle_->exit_fd()})
+    fork_guard::enter(fd);
+}
+
+WorkerStream::~WorkerStream() {
+  for (int fd : {handle_->stream_fd(), handle_->control_fd(), handle_->log_fd(), handle_->exit_fd()})
+    fork_guard::leave(fd);
+}
+
+bool WorkerStream::try_take_for_caller() {
+  std::lock_guard lock(mutex_);
+  if (broken_ || holder_ != Holder::kNone || loop_wake_) return false;
+  holder_ = Holder::kCaller;
+  return true;
+}
+
+bool WorkerStream::take_for_loop(std::function<void()> wake) {
+  std::lock_guard lock(mutex_);
+  if (broken_) return false;
+  if (holder_ == Holder::kNone) {
+    holder_ = Holder::kLoop;
+    return true;
+  }
+  loop_wake_ = std::move(wake);
+  return false;
+}
+
+void WorkerStream::forget_loop_request() {
+  std::lock_guard lock(mutex_);
+  loop_wake_ = nullptr;
+}
+
+void WorkerStream::give_back() {
+  std::function<void()> wake;
+  {
+    std::lock_guard lock(mutex_);
+    holder_ = Holder::kNone;
+    wake.swap(loop_wake_);
+  }
+  if (wake) wake();
+}
+
+bool WorkerStream::idle() const {
+  std::lock_guard lock(mutex_);
+  return holder_ == Holder::kNone && !loop_wake_;
+}
+
+void WorkerStream::break_off() {
+  std::lock_guard lock(mutex_);
+  broken_ = true;
+  loop_wake_ = nullptr;
+  ::shutdown(handle_->stream_fd(), SHUT_RDWR);
+  ::shutdown(handle_->control_fd(), SHUT_RDWR);
+}
+
+bool WorkerStream::broken() const {
+  std::lock_guard lock(mutex_);
+  return broken_;
+}
+
+int32_t WorkerStream::borrow_bay() {
+  std::lock_guard lock(mutex_);
+  for (size_t i = 1; i < bay_users_.size(); ++i) {
+    if (bay_users_[i] != 0) continue;
+    bay_users_[i] = 1;
+    return static_cast<int32_t>(i);
+  }
+  return -1;
+}
+
+bool WorkerStream::hold_bay(int32_t bay) {
+  std::lock_guard lock(mutex_);
+  const auto i = static_cast<size_t>(bay);
+  if (bay < 1 || i >= bay_users_.size() || bay_users_[i] == 0) return false;
+  ++bay_users_[i];
+  return true;
+}
+
+void WorkerStream::return_bay(int32_t bay) {
+  std::lock_guard lock(mutex_);
+  const auto i = static_cast<size_t>(bay);
+  if (bay >= 1 && i < bay_users_.size() && bay_users_[i] > 0) --bay_users_[i];
+}
+
+}  // namespace anelane

@@ -1,0 +1,74 @@
+// One life of a worker as its users see it: the handle, the arena, and the *permit* for the stream, which
+// serves one exchange at a time (spec: "Exchange"). The permit is taken by a caller's own thread for a run when
+// it is free, else by the lane thread, whose exchanges queue for it and go first.
+//
+//   free ──caller──► caller ──done──► free            (or loop, if the lane thread waits)
+//        ──loop────► loop   ──done──► free
+//   any ──fault──► broken: nobody gets it any more
+//
+// Bays of the arena: bay 0 goes with the permit; the others are lent to leases that map their ports, and stay
+// lent while a run on them is in flight.
+#pragma once
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/status.h"
+#include "scheduler/types.h"
+#include "worker/arena.h"
+#include "worker/protocol.h"
+#include "worker/worker_handle.h"
+
+namespace anelane {
+
+class WorkerStream {
+ public:
+  WorkerStream(std::unique_ptr<worker::WorkerHandle> handle, std::shared_ptr<worker::Arena> arena,
+               uint64_t bay_bytes, sched::Generation generation);
+  ~WorkerStream();
+
+  worker::WorkerHandle& handle() { return *handle_; }
+  worker::Arena& arena() { return *arena_; }
+  sched::Generation generation() const { return generation_; }
+
+  // ---- permit ----
+  bool try_take_for_caller();
+  // True: the caller has it. False: `wake` will be called (any thread) once it is the lane thread's turn.
+  bool take_for_loop(std::function<void()> wake);
+  // The lane thread no longer wants what it asked for.
+  void forget_loop_request();
+  void give_back();  // by whoever has it
+  bool idle() const;
+  // Nobody gets it any more; wakes a caller that waits for a reply (end of stream).
+  void break_off();
+  bool broken() const;
+
+  // ---- with the permit in hand ----
+  uint64_t next_request_id() { return ++last_request_; }
+  worker::FrameReader& reader() { return reader_; }
+
+  // ---- bays ----
+  uint64_t bay_bytes() const { return bay_bytes_; }
+  uint64_t bay_offset(int32_t bay) const { return static_cast<uint64_t>(bay) * bay_bytes_; }
+  int32_t borrow_bay();         // -1: all are lent
+  bool hold_bay(int32_t bay);   // one more user of a lent bay
+  void return_bay(int32_t bay); // one user less
+
+ private:
+  enum class Holder { kNone, kCaller, kLoop };
+  std::unique_ptr<worker::WorkerHandle> handle_;
+  std::shared_ptr<worker::Arena> arena_;
+  const uint64_t bay_bytes_;
+  const sched::Generation generation_;
+  worker::FrameReader reader_;  // owned by the permit
+  uint64_t last_request_ = 0;   // owned by the permit
+
+  mutable std::mutex mutex_;  // everything below
+  Holder holder_ = Holder::kNone;
+  bool broken_ = false;
+  std::function<void()> loop_wake_;
+  std::vector<uint32_t> bay_users_;
+};
+
+}  // namespace anelane
