@@ -1,6 +1,7 @@
 # Build options and the flags that every target gets.
 option(ANELANE_BUILD_TESTS "Build the tests" ON)
 option(ANELANE_SYSTEM_LIBUV "Link the system's libuv instead of the private static one" OFF)
+option(ANELANE_FUZZ "Build the libFuzzer programs of tests/fuzz (clang only; scripts/fuzz)" OFF)
 option(ANELANE_FAULT_POINTS "Compile in the fault points that the fault tests switch on" OFF)
 set(ANELANE_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize takes them (address,undefined or thread)")
 

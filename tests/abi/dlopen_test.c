@@ -1,0 +1,149 @@
+/* A host that knows the library by dlopen alone: 1,000 embeds from 8 threads over mixed lengths, every vector
+ * checked against an independent implementation, and after close nothing is left: no child, thread,
+ * descriptor, shared memory, socket or file in the temporary folder. The program does not link libanelane.
+ * Orphans would become its children (PR_SET_CHILD_SUBREAPER), so a worker's worker would be seen too. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "fixtures.h"
+#include "support.h"
+
+enum { THREADS = 8, EMBEDS = 125, DIM = 384 };
+#define LEAST_COSINE 0.9999
+
+/* The functions that this program uses, each a pointer of its own name. */
+#define FUNCTIONS(X)                                                                             \
+  X(anelane_abi_version)                                                                         \
+  X(anelane_now_ns)                                                                              \
+  X(anelane_error_text) X(anelane_status_name) X(anelane_lane_options_init) X(anelane_lane_open) \
+      X(anelane_lane_close) X(anelane_lane_get_stats) X(anelane_model_load) X(anelane_embed)     \
+          X(anelane_embed_texts) X(anelane_model_retire)
+static struct {
+#define MEMBER(name) __typeof__(&name) name;
+  FUNCTIONS(MEMBER)
+} api;
+
+static void load_api(void) {
+  void* library = dlopen(ANELANE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL) {
+    fprintf(stderr, "%s\n", dlerror());
+    exit(1);
+  }
+#define FIND(name)                              \
+  *(void**)(&api.name) = dlsym(library, #name); \
+  assert_non_null(*(void**)(&api.name));
+  FUNCTIONS(FIND)
+  assert_int_equal(dlclose(library), 0); /* the library keeps itself */
+}
+
+static void require(anelane_status status, const anelane_error* err) {
+  char text[1024];
+  if (status == ANELANE_OK) return;
+  api.anelane_error_text(err, text, sizeof text);
+  fprintf(stderr, "%s\n", text);
+  abort(); /* cmocka's fail belongs to the main thread */
+}
+
+struct job {
+  anelane_model model;
+  unsigned seed;
+  double worst;
+  size_t embeds, sequences;
+};
+
+/* Calls of one to four sequences, picked by a generator of its own; half of them as texts. */
+static void* embed_many(void* argument) {
+  struct job* job = argument;
+  unsigned random = job->seed;
+  job->worst = 1;
+  for (; job->embeds < EMBEDS; job->embeds++) {
+    anelane_tokens items[4];
+    const char* texts[4];
+    size_t picks[4], dim;
+    float rows[4 * DIM];
+    anelane_error err = NEW_ERROR();
+    random = random * 1664525u + 1013904223u;
+    const size_t count = 1 + (random >> 24) % 4;
+    for (size_t i = 0; i < count; i++) {
+      size_t ids;
+      random = random * 1664525u + 1013904223u;
+      picks[i] = (random >> 8) % golden_count();
+      items[i].ids = golden_ids(picks[i], &ids);
+      items[i].count = ids;
+      texts[i] = golden_text(picks[i]);
+    }
+    const uint64_t deadline = api.anelane_now_ns() + BOUND_MS * UINT64_C(1000000);
+    if (random >> 31)
+      require(api.anelane_embed(job->model, items, count, rows, 0, NULL, deadline, &err), &err);
+    else
+      require(api.anelane_embed_texts(job->model, texts, count, rows, 0, NULL, deadline, &err), &err);
+    for (size_t i = 0; i < count; i++) {
+      const double cosine = cosine_of(rows + i * DIM, golden_vector(picks[i], &dim), DIM);
+      if (cosine < job->worst) job->worst = cosine;
+    }
+    job->sequences += count;
+  }
+  return NULL;
+}
+
+static void a_thousand_embeds_from_eight_threads_and_nothing_left(void** state) {
+  char* folder = make_folder();
+  char* temp = make_folder();
+  anelane_error err = NEW_ERROR();
+  anelane_lane_options options;
+  anelane_lane lane;
+  struct job jobs[THREADS] = {0};
+  pthread_t threads[THREADS];
+  double worst = 1;
+  size_t sequences = 0;
+  (void)state;
+  golden_count(); /* reads its file before the inventory is taken */
+  setenv("TMPDIR", temp, 1);
+  load_api();
+  char* before = inventory(temp);
+  api.anelane_lane_options_init(&options, sizeof options);
+  options.lock_dir = folder;
+  options.temp_dir = temp;
+  options.engine = ANELANE_ENGINE_SOFT;
+  const uint64_t deadline = api.anelane_now_ns() + BOUND_MS * UINT64_C(1000000);
+  require(api.anelane_lane_open(&options, deadline, &lane, &err), &err);
+  require(api.anelane_model_load(lane, test_model(), NULL, deadline, &jobs[0].model, &err), &err);
+  char* during = inventory(temp);
+  assert_string_not_equal(before, during); /* the inventory sees a lane */
+  free(during);
+  for (unsigned i = 0; i < THREADS; i++) {
+    jobs[i].model = jobs[0].model;
+    jobs[i].seed = 1000 + i;
+    assert_int_equal(pthread_create(&threads[i], NULL, embed_many, &jobs[i]), 0);
+  }
+  for (unsigned i = 0; i < THREADS; i++) {
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(jobs[i].embeds, EMBEDS);
+    if (jobs[i].worst < worst) worst = jobs[i].worst;
+    sequences += jobs[i].sequences;
+  }
+  print_message("%d embeds of %zu sequences from %d threads, least cosine %.7f\n", THREADS * EMBEDS,
+                sequences, THREADS, worst);
+  assert_true(worst >= LEAST_COSINE);
+  anelane_lane_stats stats = {.struct_size = sizeof stats};
+  require(api.anelane_lane_get_stats(lane, &stats, &err), &err);
+  assert_int_equal(stats.restarts, 0);
+  assert_int_equal(stats.leased, 0);
+  assert_int_equal(stats.waiting, 0);
+  require(api.anelane_lane_close(lane, api.anelane_now_ns() + BOUND_MS * UINT64_C(1000000), &err), &err);
+  assert_nothing_left(before, temp);
+  free(before);
+  remove_folder(temp);
+  remove_folder(folder);
+}
+
+int main(void) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const struct CMUnitTest tests[] = {cmocka_unit_test(a_thousand_embeds_from_eight_threads_and_nothing_left)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,330 @@
+"""The anelane command as its users run it: output, exit codes, errors, terminals.
+
+Run by ctest with BUILD_DIR and MODEL_DIR in the environment; each class is one ctest case. Every call uses a lane of
+its own, so nobody's work is disturbed.
+"""
+import json
+import math
+import os
+import pty
+import select
+import signal
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BUILD = os.environ["ANELANE_BUILD_DIR"]
+TOOL = os.path.join(BUILD, "anelane")
+MODEL = os.environ["ANELANE_TEST_MODEL"]
+DONE, REFUSED, USAGE, TRY_LATER = 0, 1, 2, 75
+BOUND_S = 300  # against hanging
+
+
+class ToolCase(unittest.TestCase):
+    """A lane, a cache and a scratch folder for each class."""
+
+    @classmethod
+    def setUpClass(cls):
+        if not os.path.isfile(os.path.join(MODEL, "model.safetensors")):
+            raise unittest.TestCase.failureException(f"no model in {MODEL}: run scripts/fetch-model")
+        cls.temp = tempfile.mkdtemp(prefix="anelane-tool-test-")
+        cls.lane = ["--lock-dir", cls.make("lane"), "--cache-dir", cls.make("cache")]
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.temp)
+
+    @classmethod
+    def make(cls, name):
+        path = os.path.join(cls.temp, name)
+        os.makedirs(path, exist_ok=True)
+        os.chmod(path, 0o700)
+        return path
+
+    def write(self, name, content):
+        path = os.path.join(self.temp, name)
+        with open(path, "wb") as f:
+            f.write(content)
+        return path
+
+    def tool(self, *arguments, stdin=b"", environment=None):
+        """(exit code, stdout, stderr)."""
+        run = subprocess.run([TOOL, *arguments], input=stdin, capture_output=True, timeout=BOUND_S, check=False,
+                             env={**os.environ, **(environment or {})})
+        return run.returncode, run.stdout.decode(), run.stderr.decode()
+
+    def embed(self, *arguments, stdin=b""):
+        """The JSON of a call that must succeed."""
+        code, out, err = self.tool("embed", "--model", MODEL, "--json", *self.lane, *arguments, stdin=stdin)
+        self.assertEqual((code, err), (DONE, ""))
+        return json.loads(out)
+
+    def refused(self, expected_code, *arguments, stdin=b""):
+        """stderr of a call that must fail, and print no vector."""
+        code, out, err = self.tool(*arguments, stdin=stdin)
+        self.assertEqual((code, out), (expected_code, ""), err)
+        return err
+
+
+class Embed(ToolCase):
+    def test_json_has_exactly_the_documented_members(self):
+        result = self.embed("--text", "one", "--text", "two")
+        self.assertEqual(list(result), ["model", "engine", "dim", "embeddings"])
+        self.assertEqual(result["model"], "all-MiniLM-L6-v2")
+        self.assertIn(result["engine"], ("soft", "apple"))
+        self.assertEqual(result["dim"], 384)
+        self.assertEqual([len(row) for row in result["embeddings"]], [384, 384])
+        for row in result["embeddings"]:
+            self.assertAlmostEqual(math.fsum(x * x for x in row), 1, places=4)
+
+    def test_texts_come_before_files_and_order_is_kept(self):
+        first = self.write("first.txt", b"delta\nalpha\n")
+        texts = ["beta", "", "alpha", "delta", "alpha", "gamma"]
+        mixed = self.embed("--file", first, "--text", "beta", "--file", "-", "--text", "", "--text", "alpha",
+                           stdin="gamma".encode())["embeddings"]
+        each = {text: self.embed("--text", text)["embeddings"][0] for text in set(texts)}
+        self.assertEqual(mixed, [each[text] for text in texts])
+
+    def test_texts_that_look_like_something_else_arrive_unchanged(self):
+        # The command line parser must not take brackets, braces, quotes, dashes or commas for its own.
+        hard = ["[a,b]", "{}", "\"quoted\"", "'single'", "a,b", "--json", "-x", "%%", "a=b", "[]", "\\n", "ünï €😀", " pad "]
+        file = self.write("hard.txt", "\n".join(hard).encode())
+        arguments = [part for text in hard for part in ("--text=" + text,)]
+        self.assertEqual(self.embed(*arguments)["embeddings"], self.embed("--file", file)["embeddings"])
+
+    def test_text_as_a_word_of_its_own_may_begin_with_a_bracket(self):
+        self.assertEqual(self.embed("--text", "[a,b]", "--text", "{}")["embeddings"],
+                         self.embed("--text=[a,b]", "--text={}")["embeddings"])
+
+    def test_numbers_are_the_floats_themselves(self):
+        row = self.embed("--text", "bits")["embeddings"][0]
+        for value in row:
+            self.assertEqual(struct.unpack("f", struct.pack("f", value))[0], float(struct.unpack("f", struct.pack("f", value))[0]))
+            self.assertLessEqual(len(repr(value)), 25)
+        self.assertEqual(row, self.embed("--text", "bits")["embeddings"][0])
+
+    def test_human_output_has_one_line_for_each_text(self):
+        code, out, err = self.tool("embed", "--model", MODEL, *self.lane, "--text", "hello", "--text", "x" * 100)
+        self.assertEqual((code, err), (DONE, ""))
+        lines = out.splitlines()
+        self.assertEqual(len(lines), 3)
+        self.assertRegex(lines[0], r"^all-MiniLM-L6-v2 on the (soft|apple) engine: 384 numbers for each text$")
+        self.assertRegex(lines[1], r'^"hello":( [ -]0\.\d{5}){6} …  length 1\.0000')
+        self.assertRegex(lines[2], r'^"x{40}…":')
+
+    def test_thread_mode_gives_the_same_vectors(self):
+        self.assertEqual(self.embed("--text", "same", "--worker-mode", "thread"),
+                         self.embed("--text", "same", "--worker-mode", "process"))
+
+    def test_a_full_disk_is_not_success(self):
+        with open("/dev/full", "wb") as full:
+            run = subprocess.run([TOOL, "embed", "--model", MODEL, "--json", *self.lane, "--text", "x"], stdout=full,
+                                 stderr=subprocess.PIPE, timeout=BOUND_S, check=False)
+        self.assertEqual(run.returncode, REFUSED)
+        self.assertIn(b"cannot write the output", run.stderr)
+
+
+class Stats(ToolCase):
+    LINE = (r"ane-direct shape admission: shape=128 layers_loaded=6 cache_hit=(\d+) compiled=(\d+) total_ms=[\d.]+ "
+            r"outcome=admitted")
+
+    def admission(self):
+        code, out, err = self.tool("embed", "--model", MODEL, "--json", "--stats", *self.lane, "--text", "x")
+        self.assertEqual(code, DONE, err)
+        lines = [line for line in err.splitlines() if "shape admission" in line]
+        self.assertEqual(len(lines), 1, err)
+        self.assertRegex(lines[0], self.LINE)
+        return lines[0], json.loads(out)
+
+    def test_l8_4_second_process_compiles_nothing_and_gives_the_same_bits(self):
+        cold, vectors = self.admission()
+        self.assertIn("cache_hit=0 compiled=6 ", cold)
+        cached, again = self.admission()
+        self.assertIn("cache_hit=6 compiled=0 ", cached)
+        self.assertEqual(vectors, again)
+
+
+class Refusals(ToolCase):
+    def test_wrong_usage(self):
+        for arguments in ([], ["embed"], ["embed", "--text", "x"], ["embed", "--model", MODEL], ["no-such-command"],
+                          ["embed", "--model", MODEL, "--text", "x", "--engine", "warp"],
+                          ["embed", "--model", MODEL, "--text", "x", "--engine", "1"],
+                          ["embed", "--model", MODEL, "--text", "x", "--deadline-ms", "soon"],
+                          ["embed", "--model", MODEL, "--text", "x", "--deadline-ms", "-1"],
+                          ["embed", "--model", MODEL, "--text", "x", "--worker-mode", "fork"], ["version", "extra"]):
+            with self.subTest(arguments=arguments):
+                code, _, err = self.tool(*arguments)
+                self.assertEqual(code, USAGE)
+                self.assertNotEqual(err, "")
+
+    def test_file_faults_name_the_line(self):
+        bad = self.write("bad.txt", b"fine\nnot \xff fine\n")
+        nul = self.write("nul.txt", b"a\nb\nc\0d\n")
+        empty = self.write("empty.txt", b"")
+        base = ["embed", "--model", MODEL, *self.lane, "--file"]
+        self.assertIn("bad.txt:2: byte 5 is not valid UTF-8", self.refused(REFUSED, *base, bad))
+        self.assertIn("nul.txt:3: byte 2 is NUL", self.refused(REFUSED, *base, nul))
+        self.assertIn("empty.txt holds no line", self.refused(REFUSED, *base, empty))
+        self.assertIn("No such file", self.refused(REFUSED, *base, os.path.join(self.temp, "none.txt")))
+        self.assertIn("standard input:1: byte 1", self.refused(REFUSED, *base, "-", stdin=b"\xfe"))
+
+    def test_invalid_utf8_on_the_command_line(self):
+        run = subprocess.run([TOOL.encode(), b"embed", b"--model", MODEL.encode(), b"--text", b"ok", b"--text", b"a\xff"],
+                             capture_output=True, timeout=BOUND_S, check=False)
+        self.assertEqual((run.returncode, run.stdout), (REFUSED, b""))
+        self.assertIn(b"--text number 2: byte 2 is not valid UTF-8", run.stderr)
+
+    def test_a_text_over_the_ceiling_is_refused_with_item_and_limit(self):
+        err = self.refused(REFUSED, "embed", "--model", MODEL, *self.lane, "--text", "short", "--text", "word " * 600)
+        self.assertIn("SEQUENCE_TOO_LONG", err)
+        self.assertRegex(err, r"\b512\b")
+        self.assertRegex(err, r"item\D{0,3}1\b")
+
+    def test_model_paths_that_are_none(self):
+        file = self.write("file", b"x")
+        for path in (os.path.join(self.temp, "none"), file, self.make("hollow")):
+            for command in (["embed", *self.lane, "--text", "x"], ["describe"]):
+                with self.subTest(path=path, command=command[0]):
+                    err = self.refused(REFUSED, command[0], "--model", path, *command[1:])
+                    self.assertIn(path, err)
+
+    def test_a_worker_that_is_missing(self):
+        code, out, err = self.tool("embed", "--model", MODEL, *self.lane, "--text", "x",
+                                   environment={"ANELANE_WORKER": "/no/such/worker"})
+        self.assertIn(code, (REFUSED, TRY_LATER))
+        self.assertEqual(out, "")
+        self.assertIn("ENGINE_UNAVAILABLE", err)
+        self.assertIn("/no/such/worker", err)
+
+
+class Busy(ToolCase):
+    """A lane that somebody else holds."""
+
+    def hold(self):
+        """A tool that holds the lane while it waits for nothing: stopped in the middle of a long call."""
+        texts = self.write("many.txt", b"word " * 100 + b"\n" * 4000)
+        process = subprocess.Popen([TOOL, "embed", "--model", MODEL, "--json", *self.lane, "--file", texts],
+                                   stdout=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            _, out, _ = self.tool("describe", "--json", "--lock-dir", self.lane[1])
+            if json.loads(out)["held"]:
+                return process
+            time.sleep(0.02)
+        process.kill()
+        self.fail("the lane was never taken")
+
+    def test_busy_is_try_later_and_names_the_holder(self):
+        holder = self.hold()
+        try:
+            os.kill(holder.pid, signal.SIGSTOP)
+            err = self.refused(TRY_LATER, "embed", "--model", MODEL, *self.lane, "--text", "x", "--deadline-ms", "300")
+            self.assertIn("LANE_BUSY", err)
+            self.assertRegex(err, rf"\b{holder.pid}\b")
+            self.assertRegex(err.splitlines()[-1], r"^retry_after_ms=\d+$")
+            code, out, _ = self.tool("describe", "--json", "--lock-dir", self.lane[1])
+            record = json.loads(out)
+            self.assertEqual((code, record["held"], record["pid"]), (DONE, True, holder.pid))
+            self.assertIn("anelane", record["program"])
+            _, text, _ = self.tool("describe", "--lock-dir", self.lane[1])
+            self.assertIn(f"process {holder.pid}", text)
+        finally:
+            holder.kill()
+            holder.wait()
+        # kill -9 of the owner frees the lane (its worker notices and goes), and the next call works.
+        self.assertEqual(len(self.embed("--text", "after", "--deadline-ms", "60000")["embeddings"]), 1)
+        _, text, _ = self.tool("describe", "--lock-dir", self.lane[1])
+        self.assertEqual(text, "the lane is free\n")
+
+    def test_interrupt_ends_the_tool_by_the_signal(self):
+        holder = self.hold()
+        holder.send_signal(signal.SIGINT)
+        self.assertEqual(holder.wait(timeout=10), -signal.SIGINT)
+
+
+class Describe(ToolCase):
+    def test_model(self):
+        code, out, err = self.tool("describe", "--json", "--model", MODEL + "/")
+        self.assertEqual((code, err), (DONE, ""))
+        info = json.loads(out)
+        self.assertEqual({key: info[key] for key in ("model", "kind", "dim", "ceiling", "layers")},
+                         {"model": "all-MiniLM-L6-v2", "kind": "embedder", "dim": 384, "ceiling": 512, "layers": 6})
+        self.assertEqual(info["rungs"][0], 128)
+        self.assertLessEqual(info["rungs"][-1], 512)
+        code, out, _ = self.tool("describe", "--model", MODEL)
+        self.assertEqual(code, DONE)
+        self.assertRegex(out, r"longest text +512 tokens")
+
+    def test_version(self):
+        with open(os.path.join(os.environ["ANELANE_SOURCE_DIR"], "VERSION"), encoding="utf-8") as f:
+            version = f.read().strip()
+        code, out, err = self.tool("version")
+        self.assertEqual((code, err), (DONE, ""))
+        self.assertRegex(out, rf"^anelane {version}(\+\S*)? \(interface \d+\)\n$")
+
+    def test_help_is_no_error(self):
+        for command in ([], ["embed"], ["describe"], ["selftest"], ["version"]):
+            code, out, _ = self.tool(*command, "--help")
+            self.assertEqual(code, DONE)
+            self.assertIn("Usage", out)
+
+
+class Terminal(ToolCase):
+    """What stderr shows when it is a terminal, and that a pipe gets nothing."""
+
+    def on_terminal(self, *arguments):
+        master, slave = pty.openpty()
+        process = subprocess.Popen([TOOL, *arguments], stdout=subprocess.DEVNULL, stderr=slave,
+                                   env={**os.environ, "TERM": "xterm"})
+        os.close(slave)
+        seen = b""
+        deadline = time.monotonic() + BOUND_S
+        while time.monotonic() < deadline:
+            if select.select([master], [], [], 1)[0]:
+                try:
+                    block = os.read(master, 65536)
+                except OSError:  # the other end is closed
+                    break
+                seen += block
+        os.close(master)
+        self.assertEqual(process.wait(timeout=BOUND_S), DONE, seen)
+        return seen.decode()
+
+    def test_progress_while_a_shape_compiles_and_none_left_behind(self):
+        seen = self.on_terminal("embed", "--model", MODEL, *self.lane, "--text", "x")
+        self.assertRegex(seen, r"shape 128: layer \d of 6")
+        self.assertTrue(seen.endswith("\r\x1b[K"), repr(seen[-80:]))
+
+    def test_a_pipe_gets_no_progress(self):
+        shutil.rmtree(self.lane[3])
+        self.make("cache")
+        code, _, err = self.tool("embed", "--model", MODEL, *self.lane, "--text", "x", environment={"TERM": "xterm"})
+        self.assertEqual((code, err), (DONE, ""))
+
+
+class Selftest(ToolCase):
+    def test_passes_with_the_tiny_model_in_both_modes(self):
+        for mode in ("process", "thread"):
+            code, out, err = self.tool("selftest", "--worker-mode", mode, environment={"TMPDIR": self.make("tmp")})
+            self.assertEqual((code, err), (DONE, ""), out)
+            self.assertRegex(out, r"vectors are right: least cosine (1\.0|0\.9999)")
+            self.assertRegex(out, r"selftest passed after \d+ steps\n$")
+            self.assertEqual(os.listdir(self.make("tmp")), [])
+
+    def test_passes_with_a_real_model(self):
+        code, out, err = self.tool("selftest", "--model", MODEL)
+        self.assertEqual((code, err), (DONE, ""), out)
+
+    def test_fails_without_a_worker(self):
+        code, out, _ = self.tool("selftest", environment={"ANELANE_WORKER": "/no/such/worker"})
+        self.assertEqual(code, REFUSED)
+        self.assertRegex(out, r"FAILED  vectors from a cold lane: .*ENGINE_UNAVAILABLE")
+        self.assertRegex(out, r"selftest FAILED after 3 steps\n$")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v", *sys.argv[1:]])
