@@ -1,6 +1,7 @@
-// The lane's one decision maker: a deterministic state machine on integer microseconds. It owns slots, budget,
-// the admission queue, hand-offs, predictions and recovery order; it has no clock, thread or I/O. Production
-// feeds it from the loop thread; the simulator feeds it from a virtual clock. One thread at a time calls it.
+// The lane's one decision maker: a deterministic state machine on integer microseconds. It owns slots,
+// budget, the admission queue, hand-offs, predictions and recovery order; it has no clock, thread or I/O.
+// Production feeds it from the loop thread; the simulator feeds it from a virtual clock. One thread at a time
+// calls it.
 //
 // What callers do on the fast path (SlotGate) is the only thing that changes behind its back; it reads those
 // words when it decides.
@@ -26,7 +27,7 @@ struct SlotView {
 struct QueueView {
   WorkerId worker = 0;
   uint32_t shape = 0;
-  uint32_t waiting = 0;   // tickets
+  uint32_t waiting = 0;  // tickets
   Time key = 0;
   Time predicted = kUnknown;
   bool is_load = false;
@@ -52,6 +53,16 @@ struct Snapshot {
   double machine_factor = 1;
   std::vector<WorkerView> workers;
   std::vector<QueueView> queue;
+};
+
+// The only thing that changes behind the scheduler's back are the words of the slot gates and the driver's
+// hints. Whoever records a history sees each read here; whoever replays one gives the recorded value back.
+class WordObserver {
+ public:
+  enum class Read : uint8_t { kLeases, kClosed, kLastUse, kAskedWake };
+  virtual ~WordObserver() = default;
+  // `value` was read; the scheduler goes on with what is returned.
+  virtual uint64_t read(WorkerId worker, uint32_t rung, Read what, uint64_t value) = 0;
 };
 
 class Scheduler {
@@ -80,8 +91,19 @@ class Scheduler {
 
   // The driver says whether a worker's stream is idle (a hint, L3.7) and how many exchanges wait for it.
   void set_stream_hint(WorkerId worker, bool idle);
+  // Which rungs have a lease whose exchange waits behind an admission on the worker's stream (L3.5).
+  void set_blocked_leases(WorkerId worker, uint32_t rung_mask);
+  // Does a change of this worker's stream to idle matter now (retirement, prewarm)? If not, kStreamIdle may
+  // be left out.
+  bool wants_stream_idle(WorkerId worker) const;
   // The coarse lane time for SlotGate stamps; step() publishes `now` here.
   const std::atomic<Time>& coarse_now() const;
+  // The same between steps.
+  void publish(Time now);
+  // Nullptr: nobody looks. Not owned.
+  void observe(WordObserver* observer);
+  // Empty, or the invariant that was found broken: everybody has been answered ENGINE_CRASHED (L4.14).
+  const std::string& broken() const;
 
  private:
   struct Core;

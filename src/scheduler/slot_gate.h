@@ -3,9 +3,9 @@
 // two slots never share a cache line.
 //
 // The word: | epoch 24 | … | hold 1 | wake 1 | open 1 | leases 32 |. Leases can be counted only while `open`
-// is set and `hold` is not; closing for an eviction succeeds only at zero leases, in the same atomic step, so a
-// lease on a slot that is going away is impossible. Every opening and every forced closing starts a new epoch;
-// a release that names an older epoch is a no-op (L3.2).
+// is set and `hold` is not; closing for an eviction succeeds only at zero leases, in the same atomic step, so
+// a lease on a slot that is going away is impossible. Every opening and every forced closing starts a new
+// epoch; a release that names an older epoch is a no-op (L3.2).
 //
 // `last_use` is stamped with the coarse lane time that the scheduler's driver publishes before each step.
 #pragma once
@@ -26,7 +26,8 @@ class alignas(128) SlotGate {
     uint64_t word = word_.load(std::memory_order_relaxed);
     do {
       if ((word & (kOpen | kHold)) != kOpen) return 0;
-    } while (!word_.compare_exchange_weak(word, word + 1, std::memory_order_acquire, std::memory_order_relaxed));
+    } while (
+        !word_.compare_exchange_weak(word, word + 1, std::memory_order_acquire, std::memory_order_relaxed));
     stamp(coarse_now);
     return epoch_of(word);
   }
@@ -35,7 +36,8 @@ class alignas(128) SlotGate {
     uint64_t word = word_.load(std::memory_order_relaxed);
     do {
       if (epoch_of(word) != epoch || (word & kLeases) == 0) return false;
-    } while (!word_.compare_exchange_weak(word, word - 1, std::memory_order_release, std::memory_order_relaxed));
+    } while (
+        !word_.compare_exchange_weak(word, word - 1, std::memory_order_release, std::memory_order_relaxed));
     stamp(coarse_now);
     return (word & kWake) != 0 && (word & kLeases) == 1;
   }
@@ -44,7 +46,8 @@ class alignas(128) SlotGate {
     uint64_t word = word_.load(std::memory_order_relaxed);
     do {
       if (epoch_of(word) != epoch || (word & kOpen) == 0 || (word & kLeases) == 0) return false;
-    } while (!word_.compare_exchange_weak(word, word + 1, std::memory_order_acquire, std::memory_order_relaxed));
+    } while (
+        !word_.compare_exchange_weak(word, word + 1, std::memory_order_acquire, std::memory_order_relaxed));
     return true;
   }
   bool is_open() const { return (word_.load(std::memory_order_acquire) & kOpen) != 0; }
@@ -66,7 +69,8 @@ class alignas(128) SlotGate {
     uint64_t word = word_.load(std::memory_order_relaxed);
     do {
       if ((word & kLeases) != 0) return false;
-    } while (!word_.compare_exchange_weak(word, (word & ~(kOpen | kHold | kWake)), std::memory_order_acq_rel));
+    } while (
+        !word_.compare_exchange_weak(word, (word & ~(kOpen | kHold | kWake)), std::memory_order_acq_rel));
     return true;
   }
   // An eviction that was not sent is taken back: the same slot again.
