@@ -12,11 +12,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <string>
-
-#ifdef __APPLE__
+#include <cstdio>
 #include <cstdlib>
-#endif
+#include <cstring>
+#include <string>
 
 namespace anelane::worker {
 namespace {
@@ -59,7 +58,22 @@ bool size_fits(uint64_t found, uint64_t bytes) {
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
+// Memory that can be had without driving the system into its out-of-memory killer, which would choose the
+// host: pages of a memfd are not accounted when it is made, so fallocate goes on until nothing is left.
+// Unknown: no limit.
+uint64_t available_memory() {
+  const UniqueFd fd(::open("/proc/meminfo", O_RDONLY | O_CLOEXEC));
+  char text[4096];
+  const ssize_t n = fd ? ::read(fd.get(), text, sizeof text - 1) : -1;
+  if (n <= 0) return UINT64_MAX;
+  text[n] = '\0';
+  const char* line = std::strstr(text, "MemAvailable:");
+  if (line == nullptr) return UINT64_MAX;
+  return std::strtoull(line + sizeof "MemAvailable:" - 1, nullptr, 10) * 1024;
+}
+
 Result<UniqueFd> make_object(size_t bytes) {
+  if (bytes > available_memory()) return memory_error(bytes, ENOMEM);
   UniqueFd fd(::memfd_create("anelane-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd) return memory_error(bytes, errno);
   if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return memory_error(bytes, errno);
