@@ -36,8 +36,8 @@ struct ModelSummary {
 };
 
 struct ModelOpenOptions {
-  std::vector<uint32_t> rungs;  // empty = the default ladder, cut at the ceiling (L2.2)
-  std::string name;
+  std::vector<uint32_t> rungs{};  // empty = the default ladder, cut at the ceiling (L2.2)
+  std::string name{};             // "" = the folder's
 };
 
 class Model {

@@ -26,7 +26,7 @@ struct TinyCheckpointOptions {
   uint32_t heads = 2;
   uint32_t ffn = 128;
   uint32_t ceiling = 256;        // max_position_embeddings
-  std::string prefix;            // of tensor names: "" (BertModel) or "bert." (BertForMaskedLM)
+  std::string prefix{};          // of tensor names: "" (BertModel) or "bert." (BertForMaskedLM)
   std::string dtype = "F32";     // of the float tensors: F32, F16 or BF16
   std::string pooling = "mean";  // mean, cls, last; "" writes no sentence-transformers files
   bool normalize = true;
