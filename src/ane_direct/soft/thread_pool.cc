@@ -73,16 +73,18 @@ struct ThreadPool::State {
   std::mutex mutex;
   std::condition_variable wake;                               // a new job, or the end
   std::condition_variable done;                               // the last worker left the job
-  const std::function<void(size_t, size_t)>* task = nullptr;  // under mutex, or inside the job
-  size_t tasks = 0;
+  const std::function<void(size_t, size_t)>* task = nullptr;  // under mutex
+  size_t tasks = 0;                                           // under mutex
   size_t inside = 0;  // workers inside the job; under mutex
   bool stop = false;
   std::atomic<uint64_t> job{0};  // written under mutex
   std::atomic<size_t> next{0};
   std::vector<std::thread> workers;
 
-  void take_tasks(size_t thread) {
-    for (size_t i = next.fetch_add(1); i < tasks; i = next.fetch_add(1)) (*task)(i, thread);
+  // `what` is the caller's copy of `task`, taken under the mutex: the one in the state is cleared as soon as
+  // every index has been claimed, while claimed ones still run.
+  void take_tasks(const std::function<void(size_t, size_t)>& what, size_t count, size_t thread) {
+    for (size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) what(i, thread);
   }
   void work(size_t thread);
 };
@@ -94,15 +96,19 @@ void ThreadPool::State::work(size_t thread) {
     for (int round = 0; seen != 0 && round < kWatchRounds && job.load(std::memory_order_acquire) == seen;
          ++round)
       relax();
+    const std::function<void(size_t, size_t)>* what = nullptr;
+    size_t count = 0;
     {
       std::unique_lock lock(mutex);
       wake.wait(lock, [&] { return stop || job.load(std::memory_order_relaxed) != seen; });
       if (stop) return;
       seen = job.load(std::memory_order_relaxed);
       if (task == nullptr) continue;  // that job is over already
+      what = task;
+      count = tasks;
       ++inside;
     }
-    take_tasks(thread);
+    take_tasks(*what, count, thread);
     std::lock_guard lock(mutex);
     if (--inside == 0) done.notify_one();
   }
@@ -153,7 +159,7 @@ void ThreadPool::run(size_t tasks, const std::function<void(size_t, size_t)>& ta
     s.job.fetch_add(1, std::memory_order_release);
   }
   s.wake.notify_all();
-  s.take_tasks(0);
+  s.take_tasks(task, tasks, 0);
   std::unique_lock lock(s.mutex);
   s.task = nullptr;  // late workers stay out
   s.done.wait(lock, [&] { return s.inside == 0; });
