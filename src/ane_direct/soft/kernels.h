@@ -39,6 +39,9 @@ struct Kernels {
   // One row of results to fp16.
   void (*gemm_store)(const float* acc, uint16_t* out, size_t n, const GemmStore& how, size_t row);
 
+  // An 8 × 8 block: out[i][j] = in[j][i]. Strides in elements.
+  void (*transpose)(const uint16_t* in, size_t in_stride, uint16_t* out, size_t out_stride);
+
   // Tiles of `rows` × kTileLanes, along the rows. softmax and layer_norm work in place.
   void (*softmax)(float* tile, size_t rows);
   void (*layer_norm)(float* tile, size_t rows, const float* gamma, const float* beta, float epsilon);

@@ -12,7 +12,7 @@ namespace anelane::soft {
 namespace {
 
 constexpr uint64_t kTaskElements = 16384;
-constexpr uint64_t kBlock = 32;
+constexpr uint64_t kBlock = 64;
 constexpr uint16_t kCropLimit = 0x6bff;  // 4094 (numerics N46)
 
 void copy_run(const uint16_t* from, int64_t from_step, uint16_t* to, int64_t to_step, uint64_t n) {
@@ -37,8 +37,34 @@ void copy_rows(const Nest& nest, const uint16_t* from, uint16_t* to, ThreadPool&
   });
 }
 
+// One rectangle of a transpose: rows are contiguous in the source, columns in the result.
+struct Rectangle {
+  const uint16_t* from;
+  uint16_t* to;
+  int64_t from_column;  // from one column to the next in the source
+  int64_t to_row;       // from one row to the next in the result
+};
+
+void transpose_rectangle(const Rectangle& r, uint64_t rows, uint64_t columns, const Kernels& kernels) {
+  const auto single = [&](uint64_t row, uint64_t column) {
+    r.to[static_cast<int64_t>(row) * r.to_row + static_cast<int64_t>(column)] =
+        r.from[static_cast<int64_t>(row) + static_cast<int64_t>(column) * r.from_column];
+  };
+  const bool forward = r.from_column > 0 && r.to_row > 0;
+  const uint64_t whole_rows = forward ? rows / 8 * 8 : 0;
+  const uint64_t whole_columns = forward ? columns / 8 * 8 : 0;
+  for (uint64_t row = 0; row < whole_rows; row += 8)
+    for (uint64_t column = 0; column < whole_columns; column += 8)
+      kernels.transpose(r.from + row + column * static_cast<uint64_t>(r.from_column),
+                        static_cast<size_t>(r.from_column),
+                        r.to + row * static_cast<uint64_t>(r.to_row) + column, static_cast<size_t>(r.to_row));
+  for (uint64_t row = 0; row < rows; ++row)
+    for (uint64_t column = row < whole_rows ? whole_columns : 0; column < columns; ++column)
+      single(row, column);
+}
+
 // Axis `fast` is contiguous in the source, the innermost one in the result.
-void copy_blocks(Nest nest, size_t fast, const uint16_t* from, uint16_t* to, ThreadPool& pool) {
+void copy_blocks(Nest nest, size_t fast, const uint16_t* from, uint16_t* to, const ExecutorContext& context) {
   const size_t inner = nest.rank - 1u;
   // Bring `fast` next to the innermost axis: the order of outer axes does not matter.
   for (size_t i = fast; i + 1 < inner; ++i) {
@@ -49,18 +75,16 @@ void copy_blocks(Nest nest, size_t fast, const uint16_t* from, uint16_t* to, Thr
   const size_t outer = inner - 1;
   const uint64_t rows = nest.extent[outer], columns = nest.extent[inner];
   const uint64_t bands = (rows + kBlock - 1) / kBlock;
-  pool.run(nest_positions(nest, outer) * bands, [&](size_t task, size_t) {
+  context.pool.run(nest_positions(nest, outer) * bands, [&](size_t task, size_t) {
     const NestOffsets at = nest_offsets(nest, outer, task / bands);
     const uint64_t row = task % bands * kBlock;
-    const uint64_t row_end = std::min(rows, row + kBlock);
     for (uint64_t column = 0; column < columns; column += kBlock) {
-      const uint64_t column_end = std::min(columns, column + kBlock);
-      for (uint64_t r = row; r < row_end; ++r) {
-        const uint16_t* source = from + at.a + static_cast<int64_t>(r) * nest.a[outer];
-        uint16_t* target = to + at.out + static_cast<int64_t>(r) * nest.out[outer];
-        for (uint64_t c = column; c < column_end; ++c)
-          target[static_cast<int64_t>(c) * nest.out[inner]] = source[static_cast<int64_t>(c) * nest.a[inner]];
-      }
+      const Rectangle part{
+          from + at.a + static_cast<int64_t>(row) + static_cast<int64_t>(column) * nest.a[inner],
+          to + at.out + static_cast<int64_t>(row) * nest.out[outer] + static_cast<int64_t>(column),
+          nest.a[inner], nest.out[outer]};
+      transpose_rectangle(part, std::min(kBlock, rows - row), std::min(kBlock, columns - column),
+                          context.kernels);
     }
   });
 }
@@ -87,10 +111,10 @@ void run_copy(const Step& step, const StepMemory& memory, const ExecutorContext&
     size_t fast = inner;
     for (size_t i = 0; i < inner && nest.a[inner] != 1; ++i)
       if (nest.a[i] == 1) fast = i;
-    if (fast == inner) {
+    if (fast == inner || nest.out[inner] != 1) {
       copy_rows(nest, from, to, context.pool);
     } else {
-      copy_blocks(nest, fast, from, to, context.pool);
+      copy_blocks(nest, fast, from, to, context);
     }
   }
   if ((step.flags & kWidthCrop) != 0 && context.numerics == Numerics::kLattice) crop(nest, to);
