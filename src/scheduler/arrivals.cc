@@ -19,7 +19,13 @@ void Scheduler::Core::request(const Event& e) {
     ++counts_.answered;
     return;
   }
-  if (refuse_at_once(*w, e.rung, e)) return;
+  if (const Refusal no = this->refusal(*w, e.rung); no.code != Code::kOk) {
+    refusal.code = no.code;
+    refusal.retry_after_ms = no.retry_after_ms;
+    actions_.push_back(refusal);
+    ++counts_.answered;
+    return;
+  }
   Shape& s = w->shapes[e.rung];
   if (grant_at_once(s, e.ticket, e.pin)) return;
   Ticket* t = tickets_.size() < options_.max_waiting ? tickets_.add(e.ticket) : nullptr;
@@ -41,36 +47,16 @@ void Scheduler::Core::request(const Event& e) {
   wait_for(t);
 }
 
-bool Scheduler::Core::refuse_at_once(Worker& w, uint32_t rung, const Event& e) {
-  Code code = Code::kOk;
-  uint64_t retry = kUseDefaultRetry;
-  if (w.retire_asked) {
-    code = Code::kRetired;
-  } else if (rung >= w.shapes.size()) {
-    code = Code::kShapeUnknown;
-  } else if (!ledger_.possible(w.layers)) {
-    code = Code::kResourcesExhausted;  // L2.4: it can never fit
-    retry = 0;
-  } else if (w.state == WorkerState::kUnconfirmed) {
-    code = Code::kEngineCrashed;  // L6.2
-  } else if (w.quarantined && !w.serves()) {
-    code = Code::kEngineCrashed;  // L6.4
-    retry = probe_ms(w);
-  } else if (now_ < w.shapes[rung].failure_ends) {
-    code = w.shapes[rung].failure;  // L4.16
-  } else {
-    return false;
-  }
-  actions_.push_back(
-      Action{.kind = ActionKind::kAnswer,
-             .worker = w.id,
-             .generation = w.generation,
-             .rung = rung,
-             .ticket = e.ticket,
-             .code = code,
-             .retry_after_ms = retry == kUseDefaultRetry ? code_info(code).retry_after_ms : retry});
-  ++counts_.answered;
-  return true;
+// What needs no ticket, because the answer is known: kOk if there is none.
+Scheduler::Core::Refusal Scheduler::Core::refusal(const Worker& w, uint32_t rung) const {
+  const auto by_default = [](Code code) { return Refusal{code, code_info(code).retry_after_ms}; };
+  if (w.retire_asked) return by_default(Code::kRetired);
+  if (rung >= w.shapes.size()) return by_default(Code::kShapeUnknown);
+  if (!ledger_.possible(w.layers)) return {Code::kResourcesExhausted, 0};             // L2.4: for good
+  if (w.state == WorkerState::kUnconfirmed) return by_default(Code::kEngineCrashed);  // L6.2
+  if (w.quarantined && !w.serves()) return {Code::kEngineCrashed, probe_ms(w)};       // L6.4
+  if (now_ < w.shapes[rung].failure_ends) return by_default(w.shapes[rung].failure);  // L4.16
+  return {};
 }
 
 // A resident shape that nothing holds back. Here the slow path and the fast path meet.
@@ -104,6 +90,8 @@ void Scheduler::Core::take(Ticket* t) {
   if (t->state == TicketState::kOffered) return grant(t);
   if (t->state != TicketState::kLost) return;
   Shape& s = *t->shape;
+  if (const Refusal no = refusal(*s.worker, s.rung); no.code != Code::kOk)
+    return answer(t, no.code, no.retry_after_ms);
   s.lost.remove(t);
   t->state = TicketState::kWaiting;
   t->arrival = now_;

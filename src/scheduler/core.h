@@ -66,7 +66,11 @@ struct Scheduler::Core {
 
   // ---- arrivals.cc: requests, waiting, answers ----
   void request(const Event& event);
-  bool refuse_at_once(Worker& w, uint32_t rung, const Event& event);
+  struct Refusal {
+    Code code = Code::kOk;
+    uint64_t retry_after_ms = 0;
+  };
+  Refusal refusal(const Worker& w, uint32_t rung) const;
   bool grant_at_once(Shape& s, TicketId id, bool pin);
   void wait_for(Ticket* t);
   void take(Ticket* t);
@@ -78,7 +82,6 @@ struct Scheduler::Core {
   void grant(Ticket* t);
   void bound_reached(Ticket* t);
   bool waits_for_room(const Shape& s);
-  static constexpr uint64_t kUseDefaultRetry = ~0ull;
 
   // ---- queue.cc: entries and their order ----
   GateKind gate_of(const Shape& s) const;

@@ -72,12 +72,12 @@ void Scheduler::Core::lose_admission(Worker& w) {
     forget_promise(s);
     return answer_all(s, Code::kResourcesExhausted, kNoRoomRetryMs);
   }
-  if (s.demand.empty() && !s.promised) return;
+  if (!had_entry && s.demand.empty()) return forget_promise(s);
   // It goes back to the queue with its key (L4.13).
   if (had_entry)
     requeue(s);
   else
-    enqueue(s, s.demand.empty() ? 0 : s.demand.first()->id);
+    enqueue(s, s.demand.first()->id);
   if (s.demand.empty()) unwaited(s);
 }
 

@@ -88,6 +88,7 @@ class Scheduler {
   // Predicted time until the shape is resident, were it asked for now: 0 = resident. Starts nothing.
   Time predict(Time now, WorkerId worker, uint32_t rung) const;
   Snapshot snapshot(Time now) const;
+  uint32_t charged() const;  // executables, as in the snapshot
 
   // The driver says whether a worker's stream is idle (a hint, L3.7) and how many exchanges wait for it.
   void set_stream_hint(WorkerId worker, bool idle);

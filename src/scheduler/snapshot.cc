@@ -29,6 +29,10 @@ const char* state_name(const Worker& w) {
 
 }  // namespace
 
+uint32_t Scheduler::charged() const {
+  return static_cast<uint32_t>(core_->ledger_.charged());
+}
+
 Snapshot Scheduler::snapshot(Time now) const {
   const Core& c = *core_;
   (void)now;

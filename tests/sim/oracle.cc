@@ -1,0 +1,492 @@
+// Tracking and the checks after each step. Where the books cannot be sure, a rule is not applied rather than
+// bent: every rule here is one that no correct history breaks.
+#include "oracle.h"
+
+#include <algorithm>
+
+namespace anelane::sim {
+
+using sched::ActionKind;
+using sched::EventKind;
+
+namespace {
+constexpr Time kPromiseLeast = 2'000'000;
+constexpr Time kSlack = 1'000'000;
+}  // namespace
+
+Oracle::Oracle(World& world, const Workload& workload)
+    : world_(world), workload_(workload), options_(workload.options), costs_(workload) {
+  for (const Model& m : workload.models) workers_.emplace_back().rungs.resize(m.rungs.size());
+}
+
+std::string Oracle::shape(uint32_t model, uint32_t rung) const {
+  return workload_.models[model].name + ":" + std::to_string(workload_.models[model].rungs[rung].shape);
+}
+
+void Oracle::fail(Time now, const std::string& what) {
+  if (violation_.empty())
+    violation_ = "at " + std::to_string(now) + " us, step " + std::to_string(steps_) + ": " + what;
+}
+
+void Oracle::fault_hit(uint32_t model, FaultKind kind) {
+  static constexpr const char* kNames[] = {"crash", "error", "refuse", "slow"};
+  workers_[model].last_fault = kNames[static_cast<size_t>(kind)];
+}
+
+void Oracle::move(uint32_t model, uint32_t rung, Slot to) {
+  static constexpr const char* kNames[] = {"absent", "admitting", "resident", "evicting", "failed"};
+  Worker& w = workers_[model];
+  Rung& r = w.rungs[rung];
+  const std::string way =
+      std::string(kNames[static_cast<size_t>(r.slot)]) + ">" + kNames[static_cast<size_t>(to)];
+  ++coverage_[{way, w.retiring ? "retiring" : w.last_fault}];
+  const bool before = r.slot != Slot::kAbsent, after = to != Slot::kAbsent;
+  charged_ += (after ? layers(model) : 0) - static_cast<int64_t>(before ? layers(model) : 0);
+  slots_ += static_cast<int64_t>(after) - static_cast<int64_t>(before);
+  r.slot = to;
+  r.sent = false;
+}
+
+void Oracle::before(Time now, const sched::Event& e) {
+  ++steps_;
+  if (model_of_.empty())
+    for (uint32_t m = 0; m < workers_.size(); ++m) model_of_[world_.worker_of(m)] = m;
+  starved_before_ = starved_since(now);
+  pass_time(now, e);
+  take_event(now, e);
+}
+
+void Oracle::after(Time now, const sched::Event& e, std::span<const sched::Action> actions) {
+  if (!violation_.empty()) return;
+  if (!world_.scheduler().broken().empty()) return fail(now, "the core: " + world_.scheduler().broken());
+  check_single_arrival(now, e, actions);
+  take_refusals(now, actions);
+  for (const sched::Action& a : actions) take_action(now, e, a);
+  check_books(now);
+  check_waits(now, e);
+  check_idle_gates(now);
+  if (steps_ % 16 == 0) check_snapshot(now);
+}
+
+// What time itself does when the scheduler is told of it.
+void Oracle::pass_time(Time now, const sched::Event& e) {
+  if (e.kind != EventKind::kTimer) return;
+  for (Worker& w : workers_) {
+    if (w.work && w.work->load && w.work->sent && !w.work->lost && !w.work->repriced &&
+        w.work->predicted != kUnknown && now >= w.work->sent_at + 2 * w.work->predicted + kSlack)
+      w.work->repriced = true;
+    if (w.work && w.work->lost && now >= w.work->lost_at + options_.gate_hold) w.work->holds = false;
+    for (Rung& r : w.rungs) {
+      for (auto it = r.offered.begin(); it != r.offered.end();) {
+        Ticket& t = tickets_[*it];
+        const Time span = t.offers == 1 ? options_.handoff : options_.lease_max;
+        if (now < t.offered_at + span) {
+          ++it;
+          continue;
+        }
+        t.offered = false;
+        t.lost = true;
+        it = r.offered.erase(it);
+      }
+    }
+  }
+}
+
+void Oracle::take_event(Time now, const sched::Event& e) {
+  if (e.kind == EventKind::kRequest) {
+    if (tickets_.contains(e.ticket)) return;
+    Ticket t{.model = model_of_.at(e.worker), .rung = e.rung};
+    t.deadline = e.deadline;
+    t.bound = std::min(e.deadline, now + options_.admission_bound);
+    t.pin = e.pin;
+    join(now, e.ticket, t);
+    tickets_[e.ticket] = t;
+    bounds_.insert(t.bound);
+    return;
+  }
+  if (e.kind == EventKind::kTake) {
+    const auto it = tickets_.find(e.ticket);
+    if (it == tickets_.end() || !it->second.lost) return;
+    it->second.lost = false;
+    return join(now, e.ticket, it->second);
+  }
+  if (e.worker == 0) return;
+  const uint32_t m = model_of_.at(e.worker);
+  Worker& w = workers_[m];
+  if (e.kind == EventKind::kRetire) {
+    if (w.state == Worker::State::kRetired) return;
+    w.retiring = true;
+    if (!w.work || !w.work->paused) return;
+    w.rungs[w.work->rung].queued = true;  // it goes back to the queue, only to be dropped
+    move(m, w.work->rung, Slot::kAbsent);
+    w.work.reset();
+    return;
+  }
+  if (e.generation != w.generation) return;
+  switch (e.kind) {
+    case EventKind::kWorkerReady:
+      if (w.state != Worker::State::kStarting || w.retiring) return;
+      w.state = Worker::State::kReady;
+      costs_.report(m, e.mask);
+      for (Rung& r : w.rungs) r.maybe_placed = true;
+      return;
+    case EventKind::kAdmissionSent:
+      if (!w.work || w.work->rung != e.rung || w.work->sent) return;
+      w.work->sent = true;
+      w.work->sent_at = now;
+      return;
+    case EventKind::kAdmissionDone:
+      return take_admission_done(now, e, m);
+    case EventKind::kEvictionSent:
+      if (w.rungs[e.rung].slot == Slot::kEvicting) w.rungs[e.rung].sent = true;
+      return;
+    case EventKind::kEvictionDone:
+      if (w.rungs[e.rung].slot != Slot::kEvicting) return;
+      if (e.code != Code::kOk) return take_fault(now, m);
+      for (Worker& asker : workers_) {
+        if (!asker.work || asker.work->victim != std::pair{m, e.rung}) continue;
+        asker.work->victim.reset();
+        if (++asker.work->evictions > 3) fail(now, "a fourth victim for one refusal (L4.15)");
+      }
+      move(m, e.rung, Slot::kAbsent);
+      return gone(now, m, e.rung);
+    case EventKind::kFault:
+      return take_fault(now, m);
+    case EventKind::kExitConfirmed:
+      return take_exit(now, m);
+    default:
+      return;
+  }
+}
+
+void Oracle::take_admission_done(Time now, const sched::Event& e, uint32_t m) {
+  Worker& w = workers_[m];
+  if (!w.work || w.work->rung != e.rung || w.work->lost || !w.work->sent) return;
+  if (e.code == Code::kResourcesExhausted) {
+    w.work->sent = false;
+    w.work->refused = w.work->paused = w.work->undecided = true;
+    w.work->victim.reset();
+    return;  // the actions tell whether it goes on
+  }
+  const Work work = *w.work;
+  w.work.reset();
+  if (e.code == Code::kOk) {
+    const bool counts = e.cache_hit + e.compiled > 0;
+    costs_.learned(m, e.rung, counts, e.compiled > 0, work.refused ? kUnknown : now - work.sent_at);
+    return move(m, e.rung, Slot::kResident);
+  }
+  move(m, e.rung, Slot::kAbsent);
+  if (!e.permanent) return;
+  w.rungs[e.rung].failure = e.code;
+  w.rungs[e.rung].failed_until = now + 15'000'000;
+}
+
+void Oracle::take_fault(Time now, uint32_t m) {
+  Worker& w = workers_[m];
+  const bool open = w.state == Worker::State::kReady || w.state == Worker::State::kStarting ||
+                    w.state == Worker::State::kBroken;
+  if (!open || w.broken_at != kNever) return;
+  w.broken_at = now;
+  w.state = Worker::State::kBroken;
+  if (w.work && w.work->sent) {
+    w.work->lost = true;
+    w.work->lost_at = now;
+    move(m, w.work->rung, Slot::kFailed);
+  } else if (w.work && w.work->paused) {
+    move(m, w.work->rung, Slot::kAbsent);
+    w.work.reset();
+  }
+  for (uint32_t r = 0; r < w.rungs.size(); ++r) {
+    for (Worker& asker : workers_)
+      if (asker.work && asker.work->victim == std::pair{m, r}) {
+        asker.work->victim.reset();
+        asker.work->undecided = true;
+      }
+    if (w.rungs[r].slot == Slot::kEvicting) move(m, r, Slot::kFailed);
+    for (const uint64_t id : w.rungs[r].offered) {
+      tickets_[id].offered = false;
+      tickets_[id].lost = true;
+    }
+    w.rungs[r].offered.clear();
+  }
+}
+
+void Oracle::take_exit(Time now, uint32_t m) {
+  Worker& w = workers_[m];
+  if (w.state == Worker::State::kNoProcess || w.state == Worker::State::kRetired) return;
+  if (w.work && w.work->lost && (!w.work->load || w.work->repriced || !options_.parallel_load) &&
+      options_.daemon_goes_on) {
+    const Time left = w.work->repriced ? costs_.compile(m, w.work->rung) : w.work->predicted;
+    const Time rest = left == kUnknown
+                          ? options_.gate_hold
+                          : std::clamp<Time>(left - (now - w.work->sent_at), 0, options_.gate_hold);
+    shut_until_ = std::max(shut_until_, now + rest);
+  }
+  w.work.reset();
+  for (uint32_t r = 0; r < w.rungs.size(); ++r) {
+    for (const uint64_t id : w.rungs[r].offered) {
+      tickets_[id].offered = false;
+      tickets_[id].lost = true;
+    }
+    w.rungs[r].offered.clear();
+    if (w.rungs[r].slot != Slot::kAbsent) move(m, r, Slot::kAbsent);
+    gone(now, m, r);
+  }
+  w.state = Worker::State::kNoProcess;
+  w.broken_at = kNever;
+  w.draining = w.ending = false;
+}
+
+// Whoever waited for the shape queues as if it came now (L3.7).
+void Oracle::gone(Time now, uint32_t m, uint32_t rung) {
+  Rung& r = workers_[m].rungs[rung];
+  if (r.queued || r.waiting.empty()) return;
+  const std::set<uint64_t> old = r.waiting;
+  r.waiting.clear();
+  for (const uint64_t order : old) {
+    const sched::TicketId id = by_order_.at(order);
+    by_order_.erase(order);
+    Ticket& t = tickets_[id];
+    t.order = ++orders_;
+    t.arrived = now;
+    by_order_[t.order] = id;
+    r.waiting.insert(t.order);
+  }
+  open_entry(now, m, rung);
+}
+
+void Oracle::open_entry(Time now, uint32_t m, uint32_t rung) {
+  Rung& r = workers_[m].rungs[rung];
+  r.queued = true;
+  r.entry_arrival = now;
+  const Time cost = costs_.predicted(m, rung);
+  r.key = now + std::max<Time>(cost, 0);
+  r.promised_until = kNever;
+  r.maybe_earmarked = evictions_under_way();
+  r.maybe_placed = false;
+  for (const Worker& w : workers_)
+    for (const Rung& other : w.rungs) r.maybe_placed |= &other != &r && other.queued && other.key >= r.key;
+}
+
+void Oracle::join(Time now, sched::TicketId id, Ticket& t) {
+  Worker& w = workers_[t.model];
+  Rung& r = w.rungs[t.rung];
+  t.arrived = now;
+  t.order = ++orders_;
+  by_order_[t.order] = id;
+  r.waiting.insert(t.order);
+  const bool wait_for_slot =
+      r.slot == Slot::kAdmitting ||
+      (w.state == Worker::State::kReady && !w.draining && r.slot != Slot::kAbsent && r.slot != Slot::kFailed);
+  if (!wait_for_slot && !r.queued) open_entry(now, t.model, t.rung);
+}
+
+void Oracle::forget_ticket(sched::TicketId id) {
+  const auto it = tickets_.find(id);
+  const Ticket& t = it->second;
+  Rung& r = workers_[t.model].rungs[t.rung];
+  r.waiting.erase(t.order);
+  r.offered.erase(id);
+  by_order_.erase(t.order);
+  bounds_.erase(bounds_.find(t.bound));
+  tickets_.erase(it);
+}
+
+// How refused admissions go on (L4.15): another victim, or their tickets are answered and it is over.
+void Oracle::take_refusals(Time now, std::span<const sched::Action> actions) {
+  size_t next_victim = 0;
+  for (uint32_t m = 0; m < workers_.size(); ++m) {
+    Worker& w = workers_[m];
+    if (!w.work || !w.work->undecided) continue;
+    w.work->undecided = false;
+    Rung& r = w.rungs[w.work->rung];
+    bool answered = r.waiting.empty();
+    for (const sched::Action& a : actions)
+      answered |= a.kind == ActionKind::kAnswer && a.code == Code::kResourcesExhausted &&
+                  tickets_.contains(a.ticket) && tickets_.at(a.ticket).model == m &&
+                  tickets_.at(a.ticket).rung == w.work->rung;
+    if (!answered) {
+      while (next_victim < actions.size() && actions[next_victim].kind != ActionKind::kStartEviction)
+        ++next_victim;
+      if (next_victim == actions.size())
+        return fail(now, "a refused admission neither ends nor evicts (L4.15)");
+      const sched::Action& a = actions[next_victim++];
+      w.work->victim = std::pair{model_of_.at(a.worker), a.rung};
+      continue;
+    }
+    const bool restart = w.work->evictions > 0 && !r.waiting.empty();
+    move(m, w.work->rung, restart ? Slot::kFailed : Slot::kAbsent);
+    w.work.reset();
+    r.queued = false;
+    if (!restart || w.state != Worker::State::kReady || w.retiring) continue;
+    w.draining = true;
+    for (Rung& other : w.rungs) {
+      for (const uint64_t id : other.offered) {
+        tickets_[id].offered = false;
+        tickets_[id].lost = true;
+      }
+      other.offered.clear();
+    }
+  }
+}
+
+void Oracle::take_action(Time now, const sched::Event& e, const sched::Action& a) {
+  if (!model_of_.contains(a.worker)) {
+    if (a.kind == ActionKind::kAnswer && tickets_.contains(a.ticket)) forget_ticket(a.ticket);
+    return;
+  }
+  const uint32_t m = model_of_.at(a.worker);
+  Worker& w = workers_[m];
+  if (a.kind != ActionKind::kAnswer && a.kind != ActionKind::kSpawn && a.generation != w.generation)
+    fail(now, "an action names a dead generation");
+  switch (a.kind) {
+    case ActionKind::kStartAdmission:
+      return on_start(now, a, m);
+    case ActionKind::kWithdrawAdmission:
+      if (!w.work || w.work->sent) return fail(now, shape(m, a.rung) + " is withdrawn though it was sent");
+      w.rungs[a.rung].queued = !w.work->prewarm || !w.rungs[a.rung].waiting.empty();
+      w.rungs[a.rung].maybe_placed = true;
+      if (w.work->prewarm) w.rungs[a.rung].entry_arrival = now;
+      w.work.reset();
+      return move(m, a.rung, Slot::kAbsent);
+    case ActionKind::kStartEviction:
+      return on_evict(now, a, m);
+    case ActionKind::kWithdrawEviction:
+      if (w.rungs[a.rung].slot != Slot::kEvicting || w.rungs[a.rung].sent)
+        return fail(now, shape(m, a.rung) + ": an eviction on the wire is withdrawn");
+      return move(m, a.rung, Slot::kResident);
+    case ActionKind::kGrant:
+      return on_grant(now, e, a);
+    case ActionKind::kOffer: {
+      const auto it = tickets_.find(a.ticket);
+      if (it == tickets_.end() || w.rungs[a.rung].slot != Slot::kResident)
+        return fail(now, "a lease is offered that cannot be taken");
+      Ticket& t = it->second;
+      w.rungs[a.rung].waiting.erase(t.order);
+      w.rungs[a.rung].offered.insert(a.ticket);
+      t.offered = true;
+      t.offered_at = now;
+      ++t.offers;
+      return;
+    }
+    case ActionKind::kAnswer:
+      return on_answer(now, e, a);
+    case ActionKind::kRecover:
+    case ActionKind::kCloseWorker:
+      w.ending = true;
+      if (a.kind == ActionKind::kCloseWorker && !w.retiring)
+        fail(now, "a worker is closed that nobody retires");
+      if (w.broken_at == kNever && w.state == Worker::State::kReady && !w.retiring && !w.draining)
+        fail(now, "a healthy worker is ended");
+      w.state = Worker::State::kBroken;
+      return;
+    case ActionKind::kSpawn:
+      if (w.state != Worker::State::kNoProcess)
+        fail(now, "a replacement starts before the exit is confirmed (L6.2)");
+      if (w.retiring) fail(now, "a replacement starts for a retired worker (L7.1)");
+      if (a.generation != w.generation + 1) fail(now, "a generation is left out");
+      w.generation = a.generation;
+      w.state = Worker::State::kStarting;
+      return;
+    case ActionKind::kRetired:
+      if (w.state != Worker::State::kNoProcess) fail(now, "retired before the exit is confirmed (L7.1)");
+      w.state = Worker::State::kRetired;
+      return;
+    case ActionKind::kDropped:
+      return on_drop(now, a, m);
+    case ActionKind::kPrewarmEnd:
+      return;
+  }
+}
+
+void Oracle::check_quiet(Time now) {
+  if (!tickets_.empty())
+    fail(now,
+         "liveness: request of ticket " + std::to_string(tickets_.begin()->first) + " is never answered");
+  for (uint32_t m = 0; m < workers_.size(); ++m) {
+    if (workers_[m].work) fail(now, "liveness: an admission of " + workload_.models[m].name + " never ends");
+    for (uint32_t r = 0; r < workers_[m].rungs.size(); ++r) {
+      if (workers_[m].rungs[r].queued) fail(now, "liveness: " + shape(m, r) + " stays queued for ever");
+      if (workers_[m].rungs[r].slot == Slot::kEvicting) fail(now, "liveness: an eviction never ends");
+    }
+    if (workers_[m].retiring && workers_[m].state != Worker::State::kRetired)
+      fail(now, "liveness: " + workload_.models[m].name + " never retires");
+  }
+}
+
+void Oracle::on_drop(Time now, const sched::Action& a, uint32_t m) {
+  Rung& r = workers_[m].rungs[a.rung];
+  if (!r.queued) return fail(now, shape(m, a.rung) + " is dropped but was not queued");
+  if (!r.waiting.empty()) fail(now, shape(m, a.rung) + " is dropped while a ticket waits (L4.10)");
+  if (r.promised_until != kNever && now < r.promised_until && !workers_[m].retiring)
+    fail(now, shape(m, a.rung) + " is dropped before its promise ends (L4.10)");
+  r.queued = false;
+  r.promised_until = kNever;
+}
+
+void Oracle::on_answer(Time now, const sched::Event& e, const sched::Action& a) {
+  const auto it = tickets_.find(a.ticket);
+  if (it == tickets_.end())
+    return fail(now, "ticket " + std::to_string(a.ticket) + " is answered twice or was never asked");
+  const Ticket t = it->second;
+  Worker& w = workers_[t.model];
+  Rung& r = w.rungs[t.rung];
+  const std::string who = "ticket " + std::to_string(a.ticket) + " for " + shape(t.model, t.rung);
+  const bool at_bound = now >= t.bound;
+  switch (a.code) {
+    case Code::kOk:
+      if (t.pin || r.slot != Slot::kResident) fail(now, who + ": OK without a lease");
+      break;
+    case Code::kShapeCompiling:
+      if (a.retry_after_ms < 1) fail(now, who + ": no retry_after_ms");
+      if (!at_bound && static_cast<Time>(a.retry_after_ms) * 1000 <= t.bound - now)
+        fail(now, who + ": told to wait though it would be ready by its bound (L4.9)");
+      if (t.offered || t.lost) fail(now, who + ": SHAPE_COMPILING for an offered shape (L4.12)");
+      if (r.queued || r.slot == Slot::kAdmitting)
+        r.promised_until = now + std::max(2 * static_cast<Time>(a.retry_after_ms) * 1000, kPromiseLeast);
+      break;
+    case Code::kResourcesExhausted: {
+      const bool refused = e.kind == EventKind::kAdmissionDone || e.kind == EventKind::kEvictionDone ||
+                           e.kind == EventKind::kFault || e.kind == EventKind::kExitConfirmed;
+      const bool never = layers(t.model) > options_.executable_budget;
+      const bool full = e.kind == EventKind::kRequest && tickets_.size() > options_.max_waiting;
+      if (never ? a.retry_after_ms != 0 : a.retry_after_ms != 250)
+        fail(now, who + ": wrong retry for no room");
+      if (!never && !full && !refused && !at_bound) fail(now, who + ": RESOURCES_EXHAUSTED before its bound");
+      if (at_bound && !refused && t.bound == t.deadline && t.bound < t.arrived + options_.admission_bound &&
+          !full && !never)
+        fail(now, who + ": its own deadline was the bound (L4.12)");
+      break;
+    }
+    case Code::kDeadlineExceeded:
+      if (!at_bound) fail(now, who + ": DEADLINE_EXCEEDED before its bound");
+      break;
+    case Code::kEngineCrashed: {
+      const bool out = w.state != Worker::State::kReady;
+      if (!out) fail(now, who + ": ENGINE_CRASHED by a healthy worker");
+      if (a.retry_after_ms == 0) fail(now, who + ": ENGINE_CRASHED without retry_after_ms");
+      break;
+    }
+    case Code::kRetired:
+      if (!w.retiring) fail(now, who + ": RETIRED but its model is not");
+      break;
+    case Code::kCancelled:
+      if (e.kind != EventKind::kCancel || e.ticket != a.ticket) fail(now, who + ": CANCELLED but nobody did");
+      break;
+    case Code::kCompileFailed: {
+      const bool now_failed =
+          e.kind == EventKind::kAdmissionDone && e.code == Code::kCompileFailed && e.rung == t.rung;
+      if (!now_failed && now >= r.failed_until) fail(now, who + ": an error from memory after 15 s (L4.16)");
+      break;
+    }
+    default:
+      fail(now, who + ": answered " + code_info(a.code).name);
+  }
+  if ((e.kind == EventKind::kRequest || e.kind == EventKind::kTake) && e.ticket == a.ticket &&
+      a.code != Code::kShapeCompiling && r.queued && r.waiting.size() == 1 && r.entry_arrival == now &&
+      r.promised_until == kNever)
+    r.queued = false;  // refused at once: it never had an entry
+  forget_ticket(a.ticket);
+}
+
+}  // namespace anelane::sim

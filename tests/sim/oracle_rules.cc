@@ -1,0 +1,292 @@
+// What must hold at a start, an eviction, a grant, and after each step.
+#include <algorithm>
+
+#include "oracle.h"
+
+namespace anelane::sim {
+
+using sched::EventKind;
+
+bool Oracle::as_load(uint32_t m, uint32_t rung) const {
+  return options_.parallel_load && costs_.is_load(m, rung);
+}
+
+bool Oracle::gate_taken(bool load, Time now) const {
+  if (!load && now < shut_until_) return true;
+  for (const Worker& w : workers_) {
+    if (!w.work || !w.work->holds) continue;
+    const bool holds_load = w.work->load && !w.work->repriced && options_.parallel_load;
+    if (holds_load == load) return true;
+  }
+  return false;
+}
+
+bool Oracle::evictions_under_way() const {
+  for (const Worker& w : workers_)
+    for (const Rung& r : w.rungs)
+      if (r.slot == Slot::kEvicting) return true;
+  return false;
+}
+
+bool Oracle::fits(uint32_t m) const {
+  int64_t own = 0;
+  for (const Rung& r : workers_[m].rungs) own += r.slot != Slot::kAbsent ? 1 : 0;
+  return charged_ + layers(m) <= options_.executable_budget && slots_ + 1 <= options_.shapes_total &&
+         own + 1 <= options_.shapes_per_model;
+}
+
+// No room lane-wide, even if everything went that could possibly be taken.
+bool Oracle::hopeless(uint32_t m) {
+  int64_t charged = charged_, slots = slots_;
+  for (uint32_t i = 0; i < workers_.size(); ++i) {
+    const Worker& w = workers_[i];
+    for (uint32_t r = 0; r < w.rungs.size(); ++r) {
+      const bool free = w.rungs[r].slot == Slot::kResident && !protects(w.rungs[r]) &&
+                        world_.scheduler().gate(world_.worker_of(i), r).leases() == 0;
+      if (!free && w.rungs[r].slot != Slot::kEvicting) continue;
+      charged -= layers(i);
+      --slots;
+    }
+  }
+  return charged + layers(m) > options_.executable_budget || slots + 1 > options_.shapes_total;
+}
+
+// The order after which nobody may lease a resident shape: certain only if every entry of a free gate is
+// settled, wanted, electable and without hope, so that whichever is its head is starved.
+std::optional<uint64_t> Oracle::starved_since(Time now) {
+  for (const Worker& w : workers_) {
+    const bool calm = w.state == Worker::State::kReady && !w.draining;
+    if (!calm && w.state != Worker::State::kRetired && w.state != Worker::State::kNoProcess) return {};
+    if (w.work && w.work->sent && !w.work->lost) return {};  // leases may wait behind it
+  }
+  std::optional<uint64_t> since;
+  for (const bool load : {false, true}) {
+    if (gate_taken(load, now)) continue;
+    uint64_t latest = 0;
+    bool certain = true, any = false;
+    for (uint32_t m = 0; m < workers_.size() && certain; ++m) {
+      for (uint32_t r = 0; r < workers_[m].rungs.size(); ++r) {
+        const Rung& rung = workers_[m].rungs[r];
+        if (!rung.queued || as_load(m, r) != load) continue;
+        any = true;
+        int64_t own = 0;
+        for (const Rung& other : workers_[m].rungs) own += other.slot != Slot::kAbsent ? 1 : 0;
+        certain = certain && !rung.waiting.empty() && now >= rung.entry_arrival + options_.settle &&
+                  workers_[m].state == Worker::State::kReady && !workers_[m].work && hopeless(m) &&
+                  own + 1 <= options_.shapes_per_model;
+        if (!rung.waiting.empty()) latest = std::max(latest, *rung.waiting.begin());
+      }
+    }
+    if (any && certain) since = since ? std::min(*since, latest) : latest;
+  }
+  return since;
+}
+
+void Oracle::on_start(Time now, const sched::Action& a, uint32_t m) {
+  Worker& w = workers_[m];
+  Rung& r = w.rungs[a.rung];
+  if (w.work) {
+    if (w.work->rung != a.rung || !w.work->paused || w.work->victim)
+      fail(now, shape(m, a.rung) + " starts while its worker runs another admission");
+    w.work->paused = false;
+    return;
+  }
+  if (w.state != Worker::State::kReady || w.retiring)
+    fail(now, shape(m, a.rung) + " starts on a worker that does not serve");
+  if (r.slot != Slot::kAbsent) return fail(now, shape(m, a.rung) + " is admitted though it is not absent");
+  if (gate_taken(as_load(m, a.rung), now))
+    fail(now, shape(m, a.rung) + " starts while its gate is taken (L4.1)");
+  if (!fits(m)) fail(now, shape(m, a.rung) + " starts without room (L2.4)");
+  const Time cost = costs_.predicted(m, a.rung);
+  if (a.predicted != cost || a.is_load != costs_.is_load(m, a.rung))
+    fail(now, shape(m, a.rung) + " is predicted at " + std::to_string(a.predicted) + " us, not " +
+                  std::to_string(cost) + " us (L4.4, L4.5)");
+  if (a.prewarm) {
+    if (!tickets_.empty()) fail(now, "prewarm starts while a ticket waits (L9.1)");
+    for (const Worker& other : workers_)
+      if (other.work && other.work->prewarm) fail(now, "two prewarm admissions at once (L9.1)");
+  } else {
+    if (!r.queued) fail(now, shape(m, a.rung) + " starts but nobody queued for it");
+    if (cost != kUnknown && now < r.entry_arrival + options_.settle)
+      fail(now, shape(m, a.rung) + " starts unsettled (L4.3)");
+    for (const uint64_t order : r.waiting)
+      if (cost != kUnknown && now + cost > tickets_[by_order_.at(order)].bound)
+        fail(now, shape(m, a.rung) + " starts with a ticket that it must have answered (L4.9)");
+    check_passing(now, m, a.rung);
+  }
+  r.queued = false;
+  w.work =
+      Work{.rung = a.rung, .load = a.is_load, .prewarm = a.prewarm, .holds = true, .predicted = a.predicted};
+  move(m, a.rung, Slot::kAdmitting);
+}
+
+// L4.2: a settled entry that could start itself is passed only by lower keys.
+void Oracle::check_passing(Time now, uint32_t m, uint32_t rung) {
+  const Rung& mine = workers_[m].rungs[rung];
+  if (mine.maybe_earmarked || mine.maybe_placed || evictions_under_way()) return;
+  for (uint32_t i = 0; i < workers_.size(); ++i) {
+    for (uint32_t r = 0; r < workers_[i].rungs.size(); ++r) {
+      const Rung& other = workers_[i].rungs[r];
+      if (&other == &mine || !other.queued || as_load(i, r) != as_load(m, rung)) continue;
+      const bool ready = workers_[i].state == Worker::State::kReady && !workers_[i].work &&
+                         !other.maybe_placed && now >= other.entry_arrival + options_.settle && fits(i);
+      if (ready && other.key < mine.key)
+        fail(now, shape(m, rung) + " passes " + shape(i, r) + ", whose key is lower (L4.2)");
+    }
+  }
+}
+
+void Oracle::on_evict(Time now, const sched::Action& a, uint32_t m) {
+  Worker& w = workers_[m];
+  Rung& r = w.rungs[a.rung];
+  if (r.slot != Slot::kResident) return fail(now, shape(m, a.rung) + " is evicted but not resident");
+  const auto id = world_.worker_of(m);
+  if (world_.scheduler().gate(id, a.rung).leases() != 0)
+    fail(now, shape(m, a.rung) + " is evicted under a lease (L3.2)");
+  if (protects(r)) fail(now, shape(m, a.rung) + " is evicted while its cohort may come (L3.6)");
+  if (w.state != Worker::State::kReady) fail(now, shape(m, a.rung) + " is evicted on a worker that is gone");
+  if (w.work && w.work->sent && !w.work->lost && gate_taken(false, now) == false)
+    fail(now, shape(m, a.rung) + ": a victim on a worker that admits, without a compile (L3.7)");
+  // LRU within one worker: everything else being equal, the least recently used goes first.
+  for (uint32_t other = 0; other < w.rungs.size(); ++other) {
+    const Rung& o = w.rungs[other];
+    if (other == a.rung || o.slot != Slot::kResident || protects(o) || o.waiting.empty() != r.waiting.empty())
+      continue;
+    if (other == 0 || a.rung == 0) continue;
+    auto& gate = world_.scheduler().gate(id, other);
+    if (gate.leases() == 0 && gate.last_use() < world_.scheduler().gate(id, a.rung).last_use())
+      fail(now,
+           shape(m, a.rung) + " is evicted before the less recently used " + shape(m, other) + " (L3.7)");
+  }
+  for (Worker& any : workers_)
+    for (Rung& entry : any.rungs) entry.maybe_earmarked = true;
+  move(m, a.rung, Slot::kEvicting);
+}
+
+void Oracle::on_grant(Time now, const sched::Event& e, const sched::Action& a) {
+  const auto it = tickets_.find(a.ticket);
+  if (it == tickets_.end())
+    return fail(now, "ticket " + std::to_string(a.ticket) + " is granted twice or was never asked");
+  const Ticket& t = it->second;
+  const Worker& w = workers_[t.model];
+  if (w.rungs[t.rung].slot != Slot::kResident || w.state != Worker::State::kReady || w.draining)
+    fail(now, shape(t.model, t.rung) + " is leased though it is not resident (L3.3)");
+  if (w.retiring) fail(now, "a lease after retirement (L7.1)");
+  if (world_.scheduler().gate(world_.worker_of(t.model), t.rung).leases() == 0)
+    fail(now, "a grant that pins nothing");
+  const bool cohort = t.offered || (e.kind == EventKind::kAdmissionDone && e.rung == t.rung &&
+                                    model_of_.at(e.worker) == t.model);
+  if (!cohort && starved_before_ && t.order > *starved_before_) {
+    const auto still = starved_since(now);
+    if (still && t.order > *still)
+      fail(now, "ticket " + std::to_string(a.ticket) + " leases past a starved head (L3.5)");
+  }
+  forget_ticket(a.ticket);
+}
+
+void Oracle::check_books(Time now) {
+  if (charged_ > options_.executable_budget || slots_ > options_.shapes_total)
+    fail(now, "more is charged than allowed (L3.1)");
+  for (uint32_t m = 0; m < workers_.size(); ++m) {
+    int64_t own = 0;
+    for (const Rung& r : workers_[m].rungs) own += r.slot != Slot::kAbsent ? 1 : 0;
+    if (own > options_.shapes_per_model) fail(now, "a model has more shapes than allowed (L2.4)");
+  }
+  if (static_cast<uint64_t>(charged_) != world_.scheduler().charged())
+    fail(now, "the scheduler charges " + std::to_string(world_.scheduler().charged()) + ", the books say " +
+                  std::to_string(charged_) + " (L3.1)");
+}
+
+void Oracle::check_waits(Time now, const sched::Event& e) {
+  if (!bounds_.empty()) {
+    const bool over = e.kind == EventKind::kTimer ? *bounds_.begin() <= now : *bounds_.begin() < now;
+    if (over) fail(now, "a ticket waits beyond its bound (L4.12)");
+    if (world_.scheduler().next_due() > *bounds_.begin()) fail(now, "no timer for a ticket's bound (L6.5)");
+  }
+  bool resident_waits = false, short_of_room = false;
+  for (uint32_t m = 0; m < workers_.size(); ++m) {
+    const Worker& w = workers_[m];
+    for (uint32_t r = 0; r < w.rungs.size(); ++r) {
+      const Rung& rung = w.rungs[r];
+      if (rung.queued && rung.waiting.empty()) {
+        const bool over = rung.promised_until == kNever || now > rung.promised_until;
+        if (over) fail(now, shape(m, r) + " is kept queued for nobody (L4.10)");
+      }
+      for (const uint64_t id : rung.offered) {
+        const Ticket& t = tickets_[id];
+        const Time end = t.offered_at + (t.offers == 1 ? options_.handoff : options_.lease_max);
+        if (world_.scheduler().next_due() > end) fail(now, "a hand-off would not end by itself (L3.6)");
+      }
+      resident_waits |=
+          !rung.waiting.empty() && rung.slot == Slot::kResident && w.state == Worker::State::kReady;
+      short_of_room |= rung.queued && !rung.waiting.empty() && !fits(m);
+      if (w.retiring && (!rung.waiting.empty() || !rung.offered.empty()))
+        fail(now, "a ticket waits for a retired model (L7.2)");
+    }
+  }
+  if (resident_waits && !short_of_room && !evictions_under_way())
+    fail(now, "a ticket waits for a resident shape for no reason (L3.3)");
+}
+
+// A gate stands idle only if nobody could start.
+void Oracle::check_idle_gates(Time now) {
+  if (evictions_under_way()) return;
+  for (const bool load : {false, true}) {
+    if (gate_taken(load, now)) continue;
+    bool any = false, all_could = true;
+    for (uint32_t m = 0; m < workers_.size(); ++m) {
+      for (uint32_t r = 0; r < workers_[m].rungs.size(); ++r) {
+        const Rung& rung = workers_[m].rungs[r];
+        if (!rung.queued) continue;
+        if (as_load(m, r) != load) {
+          all_could = all_could && fits(m);  // no starved rival
+          continue;
+        }
+        any = true;
+        all_could = all_could && workers_[m].state == Worker::State::kReady && !workers_[m].draining &&
+                    !workers_[m].work && now >= rung.entry_arrival + options_.settle && fits(m);
+      }
+    }
+    if (any && all_could) fail(now, "a gate stands idle though everybody could start (L4.8)");
+  }
+}
+
+void Oracle::check_single_arrival(Time now, const sched::Event& e, std::span<const sched::Action> actions) {
+  if (e.kind != EventKind::kRequest || !tickets_.contains(e.ticket)) return;
+  const Ticket& t = tickets_.at(e.ticket);
+  const Worker& w = workers_[t.model];
+  const Rung& r = w.rungs[t.rung];
+  if (w.state != Worker::State::kReady || w.work || w.draining || w.retiring || r.slot != Slot::kAbsent ||
+      !r.queued)
+    return;
+  if (r.entry_arrival != now || r.waiting.size() != 1 || now < r.failed_until) return;
+  if (layers(t.model) > options_.executable_budget || tickets_.size() > options_.max_waiting) return;
+  if (gate_taken(as_load(t.model, t.rung), now)) return;
+  for (const Worker& any : workers_)
+    for (const Rung& other : any.rungs)
+      if (&other != &r && other.queued) return;
+  const Time cost = costs_.predicted(t.model, t.rung);
+  const Time delay = cost == kUnknown ? 0 : options_.settle + cost;
+  const auto answer = std::find_if(actions.begin(), actions.end(), [&](const sched::Action& a) {
+    return a.ticket == e.ticket && a.kind == sched::ActionKind::kAnswer;
+  });
+  const bool told = answer != actions.end() && answer->code == Code::kShapeCompiling;
+  if (told != (now + delay > t.bound)) fail(now, "a lone request is not told what it should be (L4.9)");
+  const auto retry = static_cast<uint64_t>(std::max<Time>((delay + 999) / 1000, cost == kUnknown ? 250 : 1));
+  if (told && answer->retry_after_ms != retry) fail(now, "retry_after_ms is not the predicted delay (L4.9)");
+}
+
+void Oracle::check_snapshot(Time now) {
+  const sched::Snapshot s = world_.scheduler().snapshot(now);
+  uint32_t resident = 0, queued = 0;
+  for (const Worker& w : workers_)
+    for (const Rung& r : w.rungs) {
+      resident += r.slot == Slot::kResident ? 1 : 0;
+      queued += r.queued ? 1 : 0;
+    }
+  if (s.charged != charged_ || s.waiting != tickets_.size() || s.resident != resident ||
+      s.queue.size() != queued)
+    fail(now, "the snapshot is not what happened");
+}
+
+}  // namespace anelane::sim

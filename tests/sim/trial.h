@@ -1,0 +1,27 @@
+// One random history from its seed to its verdict.
+#pragma once
+#include "oracle.h"
+#include "random_workload.h"
+
+namespace anelane::sim {
+
+struct Trial {
+  size_t happenings = 200;
+  int planted_bug = 0;  // effective in the build with planted bugs only
+  bool judged = true;   // false: no oracle, for speed
+  bool liveness = true;
+};
+
+struct Verdict {
+  std::string violation;  // empty: all well
+  uint64_t steps = 0;
+  uint64_t hash = 0;
+  Oracle::Coverage coverage;
+  Workload workload;
+  std::vector<LogLine> log;
+};
+
+Verdict run_trial(uint64_t seed, const Trial& trial);
+Verdict run_trial(Draws& draws, const Trial& trial);
+
+}  // namespace anelane::sim
