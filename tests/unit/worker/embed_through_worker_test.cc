@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include "ane_direct/soft/soft_engine.h"
@@ -29,6 +31,16 @@ const std::vector<std::vector<int32_t>>& sequences() {
   return all;
 }
 
+std::set<std::string> own_threads() {
+  std::set<std::string> ids;
+  if (DIR* dir = ::opendir("/proc/self/task")) {
+    while (const dirent* entry = ::readdir(dir))
+      if (entry->d_name[0] != '.') ids.insert(entry->d_name);
+    ::closedir(dir);
+  }
+  return ids;
+}
+
 class ThroughWorker : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
@@ -40,6 +52,7 @@ class ThroughWorker : public testing::TestWithParam<bool> {
     options_.init.cache_dir = folder_.file("cache");
     options_.init.temp_dir = folder_.path();
     options_.init.soft_threads = 1;
+    threads_before_ = own_threads();
     launch();
   }
   void launch() {
@@ -120,6 +133,7 @@ class ThroughWorker : public testing::TestWithParam<bool> {
   FrameReader reader_;
   uint64_t request_ = 0;
   uint32_t progress_ = 0;
+  std::set<std::string> threads_before_;
 };
 INSTANTIATE_TEST_SUITE_P(Modes, ThroughWorker, testing::Bool(), [](const auto& mode) {
   return mode.param ? std::string("Thread") : std::string("Process");
@@ -191,17 +205,28 @@ TEST_P(ThroughWorker, ClosingTheStreamsEndsItInGoodOrder) {
   EXPECT_EQ(worker_->how_it_ended(), GetParam() ? "has ended" : "ended with code 0");
 }
 
+struct Lines {
+  std::mutex mutex;
+  std::string text;
+};
+
 TEST_P(ThroughWorker, LogLinesReachTheHost) {
-  std::vector<std::string> lines;
+  Lines lines;
   if (GetParam())
-    set_log([](void* to, int32_t,
-               const char* line) { static_cast<std::vector<std::string>*>(to)->push_back(line); },
-            &lines, LogLevel::kInfo);
+    set_log(
+        [](void* user, int32_t, const char* line) {
+          Lines& to = *static_cast<Lines*>(user);
+          const std::lock_guard lock(to.mutex);
+          to.text += std::string("INFO ") + line + "\n";
+        },
+        &lines, LogLevel::kInfo);
   load();
   admit();
+  worker_->close_streams();
+  ASSERT_TRUE(eventually([&] { return worker_->exited(); }));
   set_log(nullptr, nullptr, LogLevel::kOff);
-  std::string text;
-  for (const std::string& line : lines) text += "INFO " + line + "\n";
+  const std::lock_guard lock(lines.mutex);
+  std::string& text = lines.text;
   char chunk[65536];
   if (!GetParam()) {
     const ssize_t n = ::read(worker_->log_fd(), chunk, sizeof chunk);
@@ -216,27 +241,25 @@ TEST_P(ThroughWorker, LogLinesReachTheHost) {
       << text;
 }
 
-TEST_P(ThroughWorker, NoWorkerThreadTakesTheHostsSignals) {
-  if (!GetParam()) GTEST_SKIP() << "a process has its own";
+TEST_P(ThroughWorker, NoWorkerThreadTakesTheHostsSignalsAndAProcessBringsNoThread) {
   load();
-  int threads = 0;
-  const std::string tasks = "/proc/self/task";
-  if (DIR* dir = ::opendir(tasks.c_str())) {
-    while (const dirent* entry = ::readdir(dir)) {
-      if (entry->d_name[0] == '.' || std::to_string(::getpid()) == entry->d_name) continue;
-      std::istringstream status(read_all(tasks + "/" + entry->d_name + "/status"));
-      for (std::string line; std::getline(status, line);)
-        if (line.rfind("SigBlk:", 0) == 0) {
-          const uint64_t blocked = std::stoull(line.substr(7), nullptr, 16);
-          EXPECT_TRUE(blocked & (1u << (SIGTERM - 1))) << line;
-          EXPECT_TRUE(blocked & (1u << (SIGCHLD - 1))) << line;
-          EXPECT_FALSE(blocked & (1u << (SIGSEGV - 1))) << line;
-          ++threads;
-        }
+  size_t ours = 0;
+  for (const std::string& id : own_threads()) {
+    if (threads_before_.count(id) != 0) continue;
+    ++ours;
+    std::istringstream status(read_all("/proc/self/task/" + id + "/status"));
+    for (std::string line; std::getline(status, line);) {
+      if (line.rfind("SigBlk:", 0) != 0) continue;
+      const uint64_t blocked = std::stoull(line.substr(7), nullptr, 16);
+      EXPECT_TRUE(blocked & (1u << (SIGTERM - 1))) << line;
+      EXPECT_TRUE(blocked & (1u << (SIGCHLD - 1))) << line;
+      EXPECT_FALSE(blocked & (1u << (SIGSEGV - 1))) << line;
     }
-    ::closedir(dir);
   }
-  EXPECT_GE(threads, 2);
+  if (GetParam())
+    EXPECT_GE(ours, 2u) << "engine and control";
+  else
+    EXPECT_EQ(ours, 0u);
 }
 
 }  // namespace

@@ -49,13 +49,13 @@ void report(const char* path, char** argv, char** envp) {
   }
   sigset_t mask;
   ::sigprocmask(SIG_SETMASK, nullptr, &mask);
-  int blocked = 0, changed = 0;
+  int blocked = 0, ignored = 0;  // handlers do not survive an exec, ignored signals do
   for (int signal = 1; signal < NSIG; ++signal) {
     blocked += ::sigismember(&mask, signal) == 1 ? 1 : 0;
     struct sigaction action {};
-    if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_DFL) ++changed;
+    if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) ++ignored;
   }
-  std::fprintf(file, "blocked %d\nchanged %d\nargv0 %s\n", blocked, changed, argv[0]);
+  std::fprintf(file, "blocked %d\nignored %d\nargv0 %s\n", blocked, ignored, argv[0]);
   std::fprintf(file, "log_nonblocking %d\n", (::fcntl(kErrFd, F_GETFL) & O_NONBLOCK) != 0 ? 1 : 0);
   for (char** entry = envp; *entry != nullptr; ++entry)
     if (std::strncmp(*entry, "ANELANE_", 8) == 0 || std::strncmp(*entry, "KEEP_", 5) == 0)

@@ -229,7 +229,7 @@ TEST_F(LaunchTest, WorkerFindsExactlyItsDescriptors) {
   EXPECT_NE(report->target(kOwnerFd).find("pidfd"), std::string::npos);
   EXPECT_NE(report->target(kArenaFd).find("anelane-arena"), std::string::npos);
   EXPECT_TRUE(report->lines.count("blocked 0"));
-  EXPECT_TRUE(report->lines.count("changed 0"));
+  EXPECT_TRUE(report->lines.count("ignored 0"));
   EXPECT_TRUE(report->lines.count("argv0 anelane-worker"));
   EXPECT_TRUE(report->lines.count("log_nonblocking 1"));
 }
@@ -278,7 +278,7 @@ TEST_F(LaunchTest, HostSignalStateDoesNotReachTheWorkerAndIsRestored) {
   ::signal(SIGINT, SIG_DFL);
   ASSERT_TRUE(report.ok());
   EXPECT_TRUE(report->lines.count("blocked 0"));
-  EXPECT_TRUE(report->lines.count("changed 0"));
+  EXPECT_TRUE(report->lines.count("ignored 0"));
 }
 
 // ---- hosts of every habit ----

@@ -118,12 +118,18 @@ TEST_F(OwnerDeath, TerminalSignalsAreTheHostsBusiness) {
   EXPECT_EQ(wait_for_end(owner.worker, 1000), 0);
 }
 
+#ifdef __SANITIZE_THREAD__
+constexpr uint64_t kIdleNs = 10 * kMs;  // its runtime has a thread of its own that wakes up
+#else
+constexpr uint64_t kIdleNs = kMs;
+#endif
+
 void expect_idle(pid_t pid, const char* when) {
   const uint64_t before = cpu_ns(pid);
   EXPECT_GT(before, 0u) << "the kernel does not tell: this test would prove nothing";
   std::this_thread::sleep_for(std::chrono::seconds(2));
   const uint64_t spent = cpu_ns(pid) - before;
-  EXPECT_LT(spent, kMs) << when;
+  EXPECT_LT(spent, kIdleNs) << when;
   std::printf("%s: %.3f ms of CPU in 2 s\n", when, static_cast<double>(spent) / 1e6);
 }
 
