@@ -63,6 +63,7 @@ void Driver::set_hints() {
   for (auto& [id, model] : models_) {
     const auto stream = model->stream();
     scheduler_->set_stream_hint(id, stream != nullptr && stream->idle());
+    scheduler_->set_blocked_leases(id, model->link ? model->link->leases_behind_admission() : 0);
   }
 }
 

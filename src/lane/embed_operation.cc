@@ -84,6 +84,7 @@ void EmbedOperation::exchange() {
   x.make_body = [body] { return worker::encode(*body); };
   x.sent = [self] { self->sent_ = true; };
   x.timeout_ms = limits::kInferExchangeMs;
+  x.lease_mask = 1u << groups_[group_].rung;
   x.done = [self](Result<worker::Frame> reply) { self->answered(std::move(reply)); };
   const uint64_t id = model_->link->submit(std::move(x));
   if (stream_) exchange_ = id;

@@ -214,6 +214,7 @@ void RunOperation::begin() {
   x.frame.type = worker::FrameType::kRun;
   x.frame.body = worker::encode(run_body(*run_));
   x.timeout_ms = limits::kInferExchangeMs;
+  x.lease_mask = 1u << run_->rung();
   x.prepare = [self]() -> Status {
     if (!self->run_->still_valid()) return expired();
     copy_in(*self->run_, self->in_);

@@ -83,6 +83,13 @@ bool WorkerLink::withdraw(uint64_t id) {
   return false;
 }
 
+uint32_t WorkerLink::leases_behind_admission() const {
+  uint32_t mask = 0;
+  if (runs_admission())
+    for (const auto& [id, exchange] : queue_) mask |= exchange.lease_mask;
+  return mask;
+}
+
 void WorkerLink::pump() {
   while (!running_ && !queue_.empty() && !faulted_ && !ending_) {
     if (waiting_for_permit_) return;

@@ -24,6 +24,7 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
     std::function<void(const worker::Frame&)> progress;
     std::function<void(Result<worker::Frame>)> done;  // exactly once; an error: the outcome is unknown, or not sent
     uint64_t timeout_ms = 0;                          // from sending to the reply
+    uint32_t lease_mask = 0;                          // bit of the rung whose lease waits for this exchange
   };
   struct Events {
     std::function<void(Status why)> fault;            // at most once: outcome unknown from here on
@@ -49,6 +50,8 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   // Ends the worker: closes the streams now, kills it after `ask_ms`, and reports its exit.
   void end(uint64_t ask_ms);
   bool gone() const { return gone_; }
+  // Rungs with a lease whose exchange waits behind an admission that is on the wire (L3.5).
+  uint32_t leases_behind_admission() const;
   // True while an admission is on the wire.
   bool runs_admission() const {
     return running_ != nullptr && running_->exchange.frame.type == worker::FrameType::kAdmit;

@@ -2,8 +2,6 @@
 // system call never meets a descriptor of somebody else; breaking off only shuts the socket down.
 #include "lane/worker_stream.h"
 
-#include <sys/socket.h>
-
 #include "lane/fork_guard.h"
 
 namespace anelane {
@@ -63,8 +61,7 @@ void WorkerStream::break_off() {
   std::lock_guard lock(mutex_);
   broken_ = true;
   loop_wake_ = nullptr;
-  ::shutdown(handle_->stream_fd(), SHUT_RDWR);
-  ::shutdown(handle_->control_fd(), SHUT_RDWR);
+  handle_->shut_streams();
 }
 
 bool WorkerStream::broken() const {

@@ -23,6 +23,7 @@ namespace anelane::worker {
 namespace {
 
 constexpr uint64_t kNsPerMs = 1'000'000;
+constexpr uint64_t kAbortLookMs = 20;  // how soon an unwanted launch gives up
 constexpr size_t kQuotedBytes = 600;
 constexpr uint64_t kInitRequest = 0;
 
@@ -62,16 +63,22 @@ Status check_hello(const HelloBody& hello, const InitBody& init, const std::stri
     return error(Code::kProtocol, who + " is of build " + hello.build + " (protocol " +
                                       std::to_string(hello.version) + "), this library of build " +
                                       init.build + " (protocol " + std::to_string(limits::kProtocolVersion) +
-                                      "): install both from the same build");
+                                      "): install both from the same build")
+        .with_class(false)
+        .with_safe_to_retry(false)
+        .with_retry_after(0);
   return {};
 }
 
 // Waits for a frame or for the end of the worker, whichever is first. A copy of the worker's end of the
 // stream in a forked child of the host would keep the stream open: the exit handle is what tells.
-Result<Frame> receive_or_exit(WorkerHandle& worker, FrameReader* reader, uint64_t deadline_ns) {
+Result<Frame> receive_or_exit(WorkerHandle& worker, FrameReader* reader, uint64_t deadline_ns,
+                              const std::atomic<bool>* abort) {
   for (;;) {
     std::array<pollfd, 2> entries{{{worker.stream_fd(), POLLIN, 0}, {worker.exit_fd(), POLLIN, 0}}};
-    const int n = ::poll(entries.data(), entries.size(), poll_timeout_ms(deadline_ns));
+    if (abort != nullptr && abort->load()) return error(Code::kCancelled, "the worker is not wanted any more");
+    const uint64_t next_look_ns = abort == nullptr ? deadline_ns : now_ns() + kAbortLookMs * kNsPerMs;
+    const int n = ::poll(entries.data(), entries.size(), poll_timeout_ms(std::min(deadline_ns, next_look_ns)));
     if (n < 0 && errno != EINTR) return error(Code::kIo, "cannot wait for the worker: " + errno_text(errno));
     if (n > 0 && entries[0].revents != 0) {
       Result<Frame> frame = receive_frame(worker.stream_fd(), reader, now_ns());
@@ -84,11 +91,11 @@ Result<Frame> receive_or_exit(WorkerHandle& worker, FrameReader* reader, uint64_
 }
 
 Result<HelloBody> exchange_hello(WorkerHandle& worker, const InitBody& init, const std::string& who,
-                                 uint64_t deadline_ns) {
+                                 uint64_t deadline_ns, const std::atomic<bool>* abort) {
   ANELANE_TRY(
       send_frame(worker.stream_fd(), {FrameType::kInit, kInitRequest, to_json(init).dump()}, deadline_ns));
   FrameReader reader;
-  ANELANE_ASSIGN(const Frame frame, receive_or_exit(worker, &reader, deadline_ns));
+  ANELANE_ASSIGN(const Frame frame, receive_or_exit(worker, &reader, deadline_ns, abort));
   if (frame.type == FrameType::kFailed) {
     Status failed;
     ANELANE_TRY(parse_failed(frame.body, &failed));
@@ -137,13 +144,17 @@ bool WorkerHandle::is_owner() const {
   return ::getpid() == owner_pid_;
 }
 
+// A forked child of the host may hold copies that keep the connections open: closing alone would not be seen.
+void WorkerHandle::shut_streams() {
+  if (!is_owner()) return;
+  for (const UniqueFd* end : {&stream_, &control_})
+    if (end->valid()) ::shutdown(end->get(), SHUT_RDWR);
+}
+
 void WorkerHandle::close_streams() {
-  for (UniqueFd* end : {&stream_, &control_}) {
-    // A forked child of the host may hold a copy that keeps the connection open: closing alone would not be
-    // seen.
-    if (end->valid() && is_owner()) ::shutdown(end->get(), SHUT_RDWR);
-    end->reset();
-  }
+  shut_streams();
+  stream_.reset();
+  control_.reset();
 }
 
 Result<std::unique_ptr<WorkerHandle>> launch_worker(const LaunchOptions& options) {
@@ -157,7 +168,7 @@ Result<std::unique_ptr<WorkerHandle>> launch_worker(const LaunchOptions& options
   who += options.thread_mode ? "thread" : options.executable;
   ANELANE_ASSIGN(auto worker,
                  options.thread_mode ? start_worker_thread(options) : start_worker_process(options));
-  Result<HelloBody> hello = exchange_hello(*worker, init, who, deadline_ns);
+  Result<HelloBody> hello = exchange_hello(*worker, init, who, deadline_ns, options.abort);
   if (!hello.ok()) return give_up(*worker, hello.status(), who, options.timeout_ms);
   worker->hello_ = *std::move(hello);
   return worker;

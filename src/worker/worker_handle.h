@@ -44,6 +44,8 @@ class WorkerHandle {
   virtual pid_t pid() const = 0;  // for people to read only; 0 in thread mode
   // Closes stream and control: a worker in good health ends by itself.
   void close_streams();
+  // The same without giving the descriptors back: another thread may be in a call on them.
+  void shut_streams();
   // Ends it by force. False: that cannot be done (thread mode).
   virtual bool kill() = 0;
   // True once it is gone for good; then it has been reaped as well (ECHILD: somebody else did).

@@ -52,7 +52,7 @@ class ThreadWorker final : public WorkerHandle {
   bool can_be_killed() const override { return false; }
   std::string how_it_ended() const override { return exited_now() ? "has ended" : "has not ended"; }
   bool kill() override {
-    close_streams();
+    shut_streams();
     return false;
   }
   bool exited() override { return exited_now(); }
