@@ -87,8 +87,12 @@ void Scheduler::Core::lose_slots(Worker& w) {
     if (s.state == SlotState::kEvicting) {
       Worker* asked = s.evicted_for_refusal;
       s.evicted_for_refusal = nullptr;
-      end_eviction(s);
-      set_state(s, SlotState::kFailed);
+      if (s.eviction_sent) {
+        end_eviction(s);
+        set_state(s, SlotState::kFailed);
+      } else {
+        withdraw_eviction(s);  // nothing about it is unknown
+      }
       if (asked != nullptr && asked != &w) next_refusal_victim(*asked);
     } else if (s.state == SlotState::kResident) {
       while (Ticket* t = s.offered.first()) offer_over(t);

@@ -8,7 +8,7 @@ namespace anelane::sim {
 
 class Draws {
  public:
-  explicit Draws(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15ull + 0x632be59bd9b4e019ull) {}
+  explicit Draws(uint64_t seed) : state_(seed) { state_ = next() * 0x632be59bd9b4e019ull; }
   explicit Draws(std::span<const uint8_t> bytes) : bytes_(bytes), from_bytes_(true) {}
 
   uint64_t next() {

@@ -6,9 +6,10 @@
 namespace anelane::sim {
 namespace {
 
-constexpr const char* kNames[] = {"admit_start", "admit_end", "evict_start", "evict_end", "grant",
-                                  "release",     "answer",    "drop",        "fault",     "exit",
-                                  "ready",       "retired",   "prewarm_end", "open"};
+constexpr const char* kNames[] = {"admit_start", "admit_end", "evict_start", "evict_end",
+                                  "grant",       "release",   "answer",      "drop",
+                                  "fault",       "exit",      "ready",       "retired",
+                                  "prewarm_end", "open",      "asks",        "is cancelled"};
 constexpr const char* kOutcomes[] = {"compiled", "loaded", "error", "refused", "lost"};
 
 std::string ms_text(Time t) {
@@ -57,6 +58,9 @@ std::string line_text(const LogLine& l, const std::vector<Model>& models) {
   char head[64];
   std::snprintf(head, sizeof head, "%12.3f s  ", static_cast<double>(l.t) / 1e6);
   std::string out = head;
+  if (l.ev == Ev::kAsk)
+    return out + "#" + std::to_string(l.id) + " asks for " + models[l.model].name + ":" +
+           std::to_string(l.shape);
   std::string who = has_model(l.ev) ? models[l.model].name : "#" + std::to_string(l.id);
   if (has_shape(l.ev)) who += ":" + std::to_string(l.shape);
   who.resize(std::max<size_t>(who.size(), 12), ' ');

@@ -23,6 +23,8 @@ enum class Ev : uint8_t {
   kRetired,
   kPrewarmEnd,
   kOpen,
+  kAsk,  // a request or cancel arrives; not part of the comparable log
+  kCancel,
 };
 enum class Outcome : uint8_t { kCompiled, kLoaded, kError, kRefused, kLost };
 

@@ -24,8 +24,23 @@ std::string Oracle::shape(uint32_t model, uint32_t rung) const {
 }
 
 void Oracle::fail(Time now, const std::string& what) {
-  if (violation_.empty())
-    violation_ = "at " + std::to_string(now) + " us, step " + std::to_string(steps_) + ": " + what;
+  if (!violation_.empty()) return;
+  violation_ = "at " + std::to_string(now) + " us, step " + std::to_string(steps_) + ": " + what;
+  // What the scheduler says of itself, for whoever has to find out why.
+  const sched::Snapshot s = world_.scheduler().snapshot(now);
+  for (const sched::WorkerView& w : s.workers) {
+    violation_ += "\n    " + w.name + " " + w.state;
+    for (const sched::SlotView& v : w.slots)
+      violation_ += " " + std::to_string(v.shape) + "=" + v.state + "/" + std::to_string(v.leases);
+  }
+  for (const sched::QueueView& q : s.queue)
+    violation_ += "\n    queued " + workload_.models[model_of_.at(q.worker)].name + ":" +
+                  std::to_string(q.shape) + (q.is_load ? " load" : " compile") + ", waiting " +
+                  std::to_string(q.waiting) + ", key " + std::to_string(q.key) + ", cost " +
+                  std::to_string(q.predicted);
+  violation_ += "\n    budget " + std::to_string(s.charged) + "/" + std::to_string(s.budget) + ", shapes " +
+                std::to_string(options_.shapes_total) + ", per model " +
+                std::to_string(options_.shapes_per_model);
 }
 
 void Oracle::fault_hit(uint32_t model, FaultKind kind) {
@@ -51,6 +66,7 @@ void Oracle::before(Time now, const sched::Event& e) {
   ++steps_;
   if (model_of_.empty())
     for (uint32_t m = 0; m < workers_.size(); ++m) model_of_[world_.worker_of(m)] = m;
+  opened_ = nullptr;
   starved_before_ = starved_since(now);
   pass_time(now, e);
   take_event(now, e);
@@ -202,7 +218,7 @@ void Oracle::take_fault(Time now, uint32_t m) {
         asker.work->victim.reset();
         asker.work->undecided = true;
       }
-    if (w.rungs[r].slot == Slot::kEvicting) move(m, r, Slot::kFailed);
+    if (w.rungs[r].slot == Slot::kEvicting && w.rungs[r].sent) move(m, r, Slot::kFailed);
     for (const uint64_t id : w.rungs[r].offered) {
       tickets_[id].offered = false;
       tickets_[id].lost = true;
@@ -278,7 +294,9 @@ void Oracle::join(Time now, sched::TicketId id, Ticket& t) {
   const bool wait_for_slot =
       r.slot == Slot::kAdmitting ||
       (w.state == Worker::State::kReady && !w.draining && r.slot != Slot::kAbsent && r.slot != Slot::kFailed);
-  if (!wait_for_slot && !r.queued) open_entry(now, t.model, t.rung);
+  if (wait_for_slot || r.queued) return;
+  open_entry(now, t.model, t.rung);
+  opened_ = &r;
 }
 
 void Oracle::forget_ticket(sched::TicketId id) {
@@ -482,10 +500,8 @@ void Oracle::on_answer(Time now, const sched::Event& e, const sched::Action& a) 
     default:
       fail(now, who + ": answered " + code_info(a.code).name);
   }
-  if ((e.kind == EventKind::kRequest || e.kind == EventKind::kTake) && e.ticket == a.ticket &&
-      a.code != Code::kShapeCompiling && r.queued && r.waiting.size() == 1 && r.entry_arrival == now &&
-      r.promised_until == kNever)
-    r.queued = false;  // refused at once: it never had an entry
+  // Refused at once: it never had an entry.
+  if (opened_ == &r && e.ticket == a.ticket && a.code != Code::kShapeCompiling) r.queued = false;
   forget_ticket(a.ticket);
 }
 

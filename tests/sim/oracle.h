@@ -133,6 +133,7 @@ class Oracle : public Watcher {
   OracleCosts costs_;
   std::optional<uint64_t> starved_before_;
   uint64_t steps_ = 0;
+  const Rung* opened_ = nullptr;  // the entry that this event's request opened
   bool stopped_ = false;
   std::string violation_;
   Coverage coverage_;

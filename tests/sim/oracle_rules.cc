@@ -57,7 +57,7 @@ std::optional<uint64_t> Oracle::starved_since(Time now) {
   for (const Worker& w : workers_) {
     const bool calm = w.state == Worker::State::kReady && !w.draining;
     if (!calm && w.state != Worker::State::kRetired && w.state != Worker::State::kNoProcess) return {};
-    if (w.work && w.work->sent && !w.work->lost) return {};  // leases may wait behind it
+    if (w.work && !w.work->lost) return {};  // leases may wait behind it
   }
   std::optional<uint64_t> since;
   for (const bool load : {false, true}) {
@@ -145,7 +145,14 @@ void Oracle::on_evict(Time now, const sched::Action& a, uint32_t m) {
     fail(now, shape(m, a.rung) + " is evicted under a lease (L3.2)");
   if (protects(r)) fail(now, shape(m, a.rung) + " is evicted while its cohort may come (L3.6)");
   if (w.state != Worker::State::kReady) fail(now, shape(m, a.rung) + " is evicted on a worker that is gone");
-  if (w.work && w.work->sent && !w.work->lost && gate_taken(false, now) == false)
+  bool for_compile = false;
+  for (uint32_t i = 0; i < workers_.size(); ++i) {
+    for (uint32_t k = 0; k < workers_[i].rungs.size(); ++k)
+      for_compile |= workers_[i].rungs[k].queued && !as_load(i, k);
+    for_compile |= workers_[i].work && workers_[i].work->paused &&
+                   (!workers_[i].work->load || workers_[i].work->repriced);
+  }
+  if (w.work && w.work->sent && !w.work->lost && !for_compile)
     fail(now, shape(m, a.rung) + ": a victim on a worker that admits, without a compile (L3.7)");
   // LRU within one worker: everything else being equal, the least recently used goes first.
   for (uint32_t other = 0; other < w.rungs.size(); ++other) {
@@ -219,7 +226,8 @@ void Oracle::check_waits(Time now, const sched::Event& e) {
       }
       resident_waits |=
           !rung.waiting.empty() && rung.slot == Slot::kResident && w.state == Worker::State::kReady;
-      short_of_room |= rung.queued && !rung.waiting.empty() && !fits(m);
+      // Room may be kept for an earmarked entry, though it is free.
+      short_of_room |= rung.queued && !rung.waiting.empty() && (!fits(m) || rung.maybe_earmarked);
       if (w.retiring && (!rung.waiting.empty() || !rung.offered.empty()))
         fail(now, "a ticket waits for a retired model (L7.2)");
     }
@@ -234,20 +242,27 @@ void Oracle::check_idle_gates(Time now) {
   for (const bool load : {false, true}) {
     if (gate_taken(load, now)) continue;
     bool any = false, all_could = true;
+    Time costs = 0, first_bound = kNever;
     for (uint32_t m = 0; m < workers_.size(); ++m) {
       for (uint32_t r = 0; r < workers_[m].rungs.size(); ++r) {
         const Rung& rung = workers_[m].rungs[r];
         if (!rung.queued) continue;
+        if (!rung.waiting.empty() && rung.maybe_earmarked) all_could = false;  // room may be kept for it
         if (as_load(m, r) != load) {
           all_could = all_could && fits(m);  // no starved rival
           continue;
         }
         any = true;
+        costs += std::max<Time>(0, costs_.predicted(m, r));
+        for (const uint64_t order : rung.waiting)
+          first_bound = std::min(first_bound, tickets_[by_order_.at(order)].bound);
         all_could = all_could && workers_[m].state == Worker::State::kReady && !workers_[m].draining &&
                     !workers_[m].work && now >= rung.entry_arrival + options_.settle && fits(m);
       }
     }
-    if (any && all_could) fail(now, "a gate stands idle though everybody could start (L4.8)");
+    // Nobody starts past a ticket that this would cost its bound (L3.5).
+    if (any && all_could && now + costs < first_bound)
+      fail(now, "a gate stands idle though everybody could start (L4.8)");
   }
 }
 
@@ -279,14 +294,19 @@ void Oracle::check_single_arrival(Time now, const sched::Event& e, std::span<con
 void Oracle::check_snapshot(Time now) {
   const sched::Snapshot s = world_.scheduler().snapshot(now);
   uint32_t resident = 0, queued = 0;
+  std::string names;
   for (const Worker& w : workers_)
     for (const Rung& r : w.rungs) {
       resident += r.slot == Slot::kResident ? 1 : 0;
       queued += r.queued ? 1 : 0;
+      if (r.queued)
+        names += " " + shape(static_cast<uint32_t>(&w - workers_.data()),
+                             static_cast<uint32_t>(&r - w.rungs.data()));
     }
   if (s.charged != charged_ || s.waiting != tickets_.size() || s.resident != resident ||
       s.queue.size() != queued)
-    fail(now, "the snapshot is not what happened");
+    fail(now, "the snapshot is not what happened: waiting " + std::to_string(tickets_.size()) +
+                  ", resident " + std::to_string(resident) + ", queued " + std::to_string(queued) + names);
 }
 
 }  // namespace anelane::sim

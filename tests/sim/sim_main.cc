@@ -33,8 +33,10 @@ int fail(const std::string& message) {
 }
 
 void print_log(const std::vector<LogLine>& log, const std::vector<Model>& models, bool json) {
-  for (const LogLine& line : log)
+  for (const LogLine& line : log) {
+    if (json && (line.ev == Ev::kAsk || line.ev == Ev::kCancel)) continue;
     std::printf("%s\n", (json ? line_json(line, models) : line_text(line, models)).c_str());
+  }
 }
 
 int run_workload(const std::string& path, bool json) {

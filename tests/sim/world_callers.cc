@@ -16,6 +16,7 @@ void World::request(const Happening& h) {
   waiting_[h.id] = r;
   id_of_[r.ticket] = h.id;
   ++unanswered_;
+  print({.t = now_, .ev = Ev::kAsk, .model = h.model, .shape = shape_of(h.model, h.rung), .id = h.id});
   if (h.fast_path && r.pin && !p.retired) {
     sched::SlotGate& gate = scheduler_.gate(p.worker, h.rung);
     scheduler_.publish(now_);
@@ -77,6 +78,7 @@ void World::drop_lease(uint64_t id, bool say, bool tell) {
 }
 
 void World::cancel(uint64_t id) {
+  print({.t = now_, .ev = Ev::kCancel, .id = id});
   if (const auto it = waiting_.find(id); it != waiting_.end())
     return feed({.kind = EventKind::kCancel, .ticket = it->second.ticket});
   if (const auto it = leases_.find(id); it != leases_.end() && !it->second.exchange)
