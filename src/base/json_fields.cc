@@ -33,11 +33,15 @@ std::string describe(const Json& value) {
 
 Result<JsonFields> JsonFields::read(const std::string& path, size_t limit) {
   ANELANE_ASSIGN(const std::string text, read_file(path, limit));
-  Result<Json> json = parse_json(text, path);
+  return parse(path, text);
+}
+
+Result<JsonFields> JsonFields::parse(const std::string& where, std::string_view text) {
+  Result<Json> json = parse_json(text, where);
   if (!json.ok()) return error(Code::kModelInvalid, json.status().message());
   if (!json->is_object())
-    return error(Code::kModelInvalid, path + ": expected a JSON object, found " + describe(*json));
-  return JsonFields(path, *std::move(json));
+    return error(Code::kModelInvalid, where + ": expected a JSON object, found " + describe(*json));
+  return JsonFields(where, *std::move(json));
 }
 
 const Json* JsonFields::find(std::string_view field) const {

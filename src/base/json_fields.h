@@ -14,6 +14,8 @@ class JsonFields {
  public:
   // The file must hold one JSON object of at most `limit` bytes. IO when it cannot be read.
   static Result<JsonFields> read(const std::string& path, size_t limit);
+  // The same from memory; `where` names the text.
+  static Result<JsonFields> parse(const std::string& where, std::string_view text);
   // `where` stands in front of every error: "tokenizer.json: normalizer".
   JsonFields(std::string where, Json object) : where_(std::move(where)), object_(std::move(object)) {}
 
