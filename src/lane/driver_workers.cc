@@ -12,6 +12,7 @@
 #include "base/quiet_thread.h"
 #include "lane/driver.h"
 #include "lane/lane.h"
+#include "scheduler/seed_costs.h"
 #include "worker/protocol.h"
 #include "worker/worker_handle.h"
 
@@ -35,7 +36,7 @@ worker::InitBody init_body(const Lane& lane, const ModelOptions& model, uint64_t
   return init;
 }
 
-void log_worker_line(const std::string& model, const std::string& line) {
+void log_worker_line(const std::string& line) {
   LogLevel level = LogLevel::kInfo;
   size_t skip = 0;
   for (const auto& [word, l] : {std::pair{"DEBUG ", LogLevel::kDebug}, std::pair{"INFO ", LogLevel::kInfo},
@@ -44,7 +45,6 @@ void log_worker_line(const std::string& model, const std::string& line) {
     level = l;
     skip = std::string_view(word).size();
   }
-  (void)model;
   log_line(level, std::string_view(line).substr(skip));
 }
 
@@ -200,8 +200,13 @@ Status Driver::take_report(const std::shared_ptr<LaneModel>& model, const worker
     spec.reports_cache = report.cached_shapes.has_value();
     spec.prewarm = options_.prewarm;
     spec.gates = model->core->gates.data();
-    spec.seed_compile.fill(sched::kUnknown);
-    spec.seed_load.fill(static_cast<sched::Time>(report.layers) * 20'000);  // L4.5
+    for (size_t i = 0; i < report.ladder.size(); ++i) {
+      // The table is of the Neural Engine's compiler; what the soft engine takes is learned at the first compile.
+      spec.seed_compile[i] = hello.engine == "apple"
+                                 ? sched::seed_compile_cost(report.layers, report.width, report.ladder[i])
+                                 : sched::kUnknown;
+      spec.seed_load[i] = sched::seed_load_cost(report.layers);
+    }
     model->worker = scheduler_->add_worker(spec);
     models_.emplace(model->worker, model);
     model->phase.store(LaneModel::Phase::kReady);
@@ -254,9 +259,7 @@ WorkerLink::Events Driver::link_events(const std::shared_ptr<LaneModel>& model, 
   events.exited = [this, weak, generation] {
     if (auto m = weak.lock()) link_gone(m, generation);
   };
-  events.log = [weak](const std::string& line) {
-    if (auto m = weak.lock()) log_worker_line(m->name, line);
-  };
+  events.log = log_worker_line;
   events.idle = [this, weak] {
     auto m = weak.lock();
     if (!m || m->worker == 0) return;
