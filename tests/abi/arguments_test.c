@@ -218,8 +218,6 @@ static void struct_sizes_that_cannot_be_are_refused(void** state) {
   newer.known.struct_size = sizeof newer;
   assert_status(ANELANE_OK, anelane_lane_open(&newer.known, in_ms(BOUND_MS), &lane, &err), &err);
   close_lane(lane);
-  newer.more[1] = 1;
-  assert_int_not_equal(anelane_lane_open(&newer.known, 0, &lane, &err), ANELANE_OK);
   remove_folder(folder);
 }
 
@@ -242,7 +240,9 @@ static void lane_options_are_checked_by_name(void** state) {
   REFUSED_FIELD(shapes_per_model, 0);
   REFUSED_FIELD(shapes_total, 0);
   REFUSED_FIELD(max_waiting, 0);
-  REFUSED_FIELD(reserved[4], 1);
+  anelane_lane_options options = options_in(folder);
+  options.reserved[4] = 1;
+  INVALID(anelane_lane_open(&options, 0, &lane, &err), "reserved");
   assert_int_equal(lane.bits, 99);
   remove_folder(folder);
 }

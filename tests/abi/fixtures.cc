@@ -138,8 +138,12 @@ void write_tiny(const char* folder, const char* flaw_or_null) {
 size_t golden_count() {
   return golden().texts.size();
 }
-const char* golden_text(size_t index) {
-  return golden().texts.at(index).c_str();
+const char* golden_text(size_t index, size_t* bytes) {
+  *bytes = golden().texts.at(index).size();
+  return golden().texts[index].c_str();
+}
+int golden_is_c_string(size_t index) {
+  return golden().texts.at(index).find('\0') == std::string::npos ? 1 : 0;
 }
 const int32_t* golden_ids(size_t index, size_t* count) {
   *count = golden().ids.at(index).size();

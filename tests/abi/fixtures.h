@@ -15,7 +15,9 @@ enum { TINY_DIM = 64, TINY_CEILING = 256 };
 /* tests/data/minilm_golden.jsonl: texts with their token ids and the vectors of an independent
  * implementation. */
 size_t golden_count(void);
-const char* golden_text(size_t index);
+/* A few texts hold NUL: they can be tokenized, and embedded by their ids, but not as C strings. */
+const char* golden_text(size_t index, size_t* bytes);
+int golden_is_c_string(size_t index);
 const int32_t* golden_ids(size_t index, size_t* count);
 const float* golden_vector(size_t index, size_t* dim);
 

@@ -50,7 +50,7 @@ void remove_folder(char* folder) {
 }
 
 const char* path_in(const char* folder, const char* name) {
-  static char paths[8][4096];
+  static char paths[8][4400];
   static int next;
   char* path = paths[next++ & 7];
   snprintf(path, sizeof paths[0], "%s/%s", folder, name);

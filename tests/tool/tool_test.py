@@ -1,7 +1,7 @@
 """The anelane command as its users run it: output, exit codes, errors, terminals.
 
-Run by ctest with BUILD_DIR and MODEL_DIR in the environment; each class is one ctest case. Every call uses a lane of
-its own, so nobody's work is disturbed.
+Run by ctest with ANELANE_BUILD_DIR and ANELANE_SOURCE_DIR in the environment; each class is one ctest case. The model is
+ANELANE_TEST_MODEL or the one that scripts/fetch-model brings. Every class uses a lane of its own, so nobody is disturbed.
 """
 import json
 import math
@@ -10,7 +10,6 @@ import pty
 import select
 import signal
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
@@ -19,7 +18,8 @@ import unittest
 
 BUILD = os.environ["ANELANE_BUILD_DIR"]
 TOOL = os.path.join(BUILD, "anelane")
-MODEL = os.environ["ANELANE_TEST_MODEL"]
+SOURCE = os.environ["ANELANE_SOURCE_DIR"]
+MODEL = os.environ.get("ANELANE_TEST_MODEL") or os.path.join(SOURCE, "models/all-MiniLM-L6-v2")
 DONE, REFUSED, USAGE, TRY_LATER = 0, 1, 2, 75
 BOUND_S = 300  # against hanging
 
@@ -100,13 +100,6 @@ class Embed(ToolCase):
         self.assertEqual(self.embed("--text", "[a,b]", "--text", "{}")["embeddings"],
                          self.embed("--text=[a,b]", "--text={}")["embeddings"])
 
-    def test_numbers_are_the_floats_themselves(self):
-        row = self.embed("--text", "bits")["embeddings"][0]
-        for value in row:
-            self.assertEqual(struct.unpack("f", struct.pack("f", value))[0], float(struct.unpack("f", struct.pack("f", value))[0]))
-            self.assertLessEqual(len(repr(value)), 25)
-        self.assertEqual(row, self.embed("--text", "bits")["embeddings"][0])
-
     def test_human_output_has_one_line_for_each_text(self):
         code, out, err = self.tool("embed", "--model", MODEL, *self.lane, "--text", "hello", "--text", "x" * 100)
         self.assertEqual((code, err), (DONE, ""))
@@ -119,6 +112,13 @@ class Embed(ToolCase):
     def test_thread_mode_gives_the_same_vectors(self):
         self.assertEqual(self.embed("--text", "same", "--worker-mode", "thread"),
                          self.embed("--text", "same", "--worker-mode", "process"))
+
+    def test_folders_may_be_relative(self):
+        self.make("here")
+        run = subprocess.run([TOOL, "embed", "--model", os.path.relpath(MODEL, self.temp), "--json", "--text", "x", "--lock-dir",
+                              "here", "--cache-dir", "here/cache"], cwd=self.temp, capture_output=True, timeout=BOUND_S, check=False)
+        self.assertEqual((run.returncode, run.stderr), (DONE, b""))
+        self.assertTrue(os.listdir(os.path.join(self.temp, "here/cache")))
 
     def test_a_full_disk_is_not_success(self):
         with open("/dev/full", "wb") as full:
@@ -260,7 +260,7 @@ class Describe(ToolCase):
         self.assertRegex(out, r"longest text +512 tokens")
 
     def test_version(self):
-        with open(os.path.join(os.environ["ANELANE_SOURCE_DIR"], "VERSION"), encoding="utf-8") as f:
+        with open(os.path.join(SOURCE, "VERSION"), encoding="utf-8") as f:
             version = f.read().strip()
         code, out, err = self.tool("version")
         self.assertEqual((code, err), (DONE, ""))

@@ -11,6 +11,7 @@
 #include "embed.h"
 #include "json_text.h"
 #include "report.h"
+#include "session.h"
 
 namespace anelane_tool {
 namespace {
@@ -88,8 +89,9 @@ int describe_holder(const DescribeFlags& flags) {
   anelane_holder holder = {};
   holder.struct_size = sizeof holder;
   anelane_error err = new_error();
-  const char* lock_dir = flags.lock_dir.empty() ? nullptr : flags.lock_dir.c_str();
-  if (anelane_lane_holder(lock_dir, &holder, &err) != ANELANE_OK) return report(err);
+  const std::string lock_dir = absolute_folder(flags.lock_dir);
+  if (anelane_lane_holder(lock_dir.empty() ? nullptr : lock_dir.c_str(), &holder, &err) != ANELANE_OK)
+    return report(err);
   const bool known = holder.held != 0 && holder.record_stale == 0;
   if (flags.json) {
     std::printf("{\"held\":%s", holder.held != 0 ? "true" : "false");

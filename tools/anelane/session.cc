@@ -4,6 +4,8 @@
 // progress line.
 #include "session.h"
 
+#include <filesystem>
+
 #include "report.h"
 
 namespace anelane_tool {
@@ -19,7 +21,20 @@ const char* or_default(const std::string& text) {
   return text.empty() ? nullptr : text.c_str();
 }
 
+LaneFlags with_absolute_folders(LaneFlags flags) {
+  for (std::string* folder : {&flags.lock_dir, &flags.cache_dir, &flags.temp_dir})
+    *folder = absolute_folder(*folder);
+  return flags;
+}
+
 }  // namespace
+
+// The library takes absolute folders only: a host's current folder may change. A command line's does not.
+std::string absolute_folder(const std::string& path) {
+  std::error_code failed;
+  const std::filesystem::path whole = std::filesystem::absolute(path, failed);
+  return path.empty() || failed ? path : whole.string();
+}
 
 uint64_t deadline_after_ms(uint64_t ms) {
   constexpr uint64_t kNanosOfMilli = 1'000'000;
@@ -38,7 +53,8 @@ const char* engine_name(anelane_engine engine) {
   }
 }
 
-Session::Session(const LaneFlags& flags, ProgressLine* line) : flags_(flags), line_(line) {
+Session::Session(const LaneFlags& flags, ProgressLine* line)
+    : flags_(with_absolute_folders(flags)), line_(line) {
   // Refused once a lane is open, which is no harm: then the hook stands already.
   if (flags_.stats) anelane_set_log(on_log, line_, ANELANE_LOG_INFO);
 }

@@ -23,6 +23,9 @@ struct LaneFlags {
 uint64_t deadline_after_ms(uint64_t ms);
 const char* engine_name(anelane_engine engine);
 
+// A folder of the command line as the library takes it; "" stays "" (the library's default).
+std::string absolute_folder(const std::string& path);
+
 class Session {
  public:
   // Log lines and progress go through `line`, which must outlive every Session.

@@ -1,0 +1,19 @@
+"""The benchmarks run, and print JSON lines with the figures that scripts/bench promises. No figure is judged."""
+import json
+import os
+import subprocess
+import sys
+
+program, source = sys.argv[1:]
+model = os.environ.get("ANELANE_TEST_MODEL") or os.path.join(source, "models/all-MiniLM-L6-v2")
+run = subprocess.run([program, "--quick", model], check=True, capture_output=True, text=True, timeout=500)
+lines = [json.loads(line) for line in run.stdout.splitlines()]
+names = [line["bench"] for line in lines]
+expected = ["build", "lease_release", "lease_two_threads_two_shapes", "lease_two_threads_one_shape", "run_round_trip",
+            *["embed"] * 4, "admission"]
+if names != expected:
+    sys.exit(f"expected {expected}, got {names}")
+for line in lines:
+    for key, value in line.items():
+        if key not in ("bench", "version", "quick", "compute_us", "ratio_without_compute") and not value > 0:
+            sys.exit(f"{key} is {value} in {line}")
