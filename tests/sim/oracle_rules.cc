@@ -242,7 +242,7 @@ void Oracle::check_idle_gates(Time now) {
   for (const bool load : {false, true}) {
     if (gate_taken(load, now)) continue;
     bool any = false, all_could = true;
-    Time costs = 0, first_bound = kNever;
+    Time costs = 0;
     for (uint32_t m = 0; m < workers_.size(); ++m) {
       for (uint32_t r = 0; r < workers_[m].rungs.size(); ++r) {
         const Rung& rung = workers_[m].rungs[r];
@@ -254,14 +254,12 @@ void Oracle::check_idle_gates(Time now) {
         }
         any = true;
         costs += std::max<Time>(0, costs_.predicted(m, r));
-        for (const uint64_t order : rung.waiting)
-          first_bound = std::min(first_bound, tickets_[by_order_.at(order)].bound);
         all_could = all_could && workers_[m].state == Worker::State::kReady && !workers_[m].draining &&
                     !workers_[m].work && now >= rung.entry_arrival + options_.settle && fits(m);
       }
     }
     // Nobody starts past a ticket that this would cost its bound (L3.5).
-    if (any && all_could && now + costs < first_bound)
+    if (any && all_could && (bounds_.empty() || now + costs < *bounds_.begin()))
       fail(now, "a gate stands idle though everybody could start (L4.8)");
   }
 }
