@@ -71,7 +71,8 @@ Result<Token> MilLexer::next() {
     return take(TokenKind::kName, length);
   }
   if (c == '-' && peek(1) == '>') return take(TokenKind::kArrow, 2);
-  if (is_digit(c) || ((c == '-' || c == '+' || c == '.') && (is_digit(peek(1)) || is_letter(peek(1)) || peek(1) == '.'))) {
+  if (is_digit(c) ||
+      ((c == '-' || c == '+' || c == '.') && (is_digit(peek(1)) || is_letter(peek(1)) || peek(1) == '.'))) {
     const auto in_number = [&](size_t i) {
       const char d = peek(i);
       const char before = peek(i - 1);

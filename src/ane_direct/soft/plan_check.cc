@@ -56,6 +56,7 @@ class StepCheck {
     }
     return true;
   }
+  bool strides() const;
   bool gemm() const;
   bool im2col() const;
   bool along_axis() const;
@@ -116,7 +117,19 @@ bool StepCheck::along_axis() const {
          dense(step_.out, step_.kind == StepKind::kReduce ? d[0] * d[2] : all, 2, true);
 }
 
+// The executor computes the offsets of all four operands, used or not: none may overflow.
+bool StepCheck::strides() const {
+  if (step_.nest.rank > kNestRank) return false;
+  for (const auto* strides : {&step_.nest.a, &step_.nest.b, &step_.nest.c, &step_.nest.out}) {
+    int64_t low = 0, high = 0;
+    for (size_t i = 0; i < step_.nest.rank; ++i)
+      if (!reach(step_.nest.extent[i], (*strides)[i], &low, &high)) return false;
+  }
+  return true;
+}
+
 bool StepCheck::run() {
+  if (!strides()) return false;
   switch (step_.kind) {
     case StepKind::kGemm:
       return gemm();

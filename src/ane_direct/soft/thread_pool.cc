@@ -75,7 +75,7 @@ struct ThreadPool::State {
   std::condition_variable done;                               // the last worker left the job
   const std::function<void(size_t, size_t)>* task = nullptr;  // under mutex
   size_t tasks = 0;                                           // under mutex
-  size_t inside = 0;  // workers inside the job; under mutex
+  size_t inside = 0;                                          // workers inside the job; under mutex
   bool stop = false;
   std::atomic<uint64_t> job{0};  // written under mutex
   std::atomic<size_t> next{0};
