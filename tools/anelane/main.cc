@@ -75,6 +75,7 @@ int run(int argc, char** argv) {
   embed_command->add_flag("--json", embed.json, "Print one JSON object with all vectors");
   embed_command
       ->add_option("--deadline-ms", embed.deadline_ms, "Longest wait for everything (default: 600000)")
+      ->check(CLI::NonNegativeNumber)
       ->type_name("N");
   add_lane_flags(embed_command, &embed.lane);
 
