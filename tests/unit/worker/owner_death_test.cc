@@ -1,13 +1,17 @@
 // L1.4: a worker whose owner process dies is gone within a second, whatever else is going on; and watching
 // for that costs nothing. The middle process (owner_program) is a real host that is really killed; this test
 // adopts its orphans so that it can see how they ended.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 
 #include "base/clock.h"
+#include "lane/lane_lock.h"
 #include "support/tiny_checkpoint.h"
 #include "unit/worker/worker_test_support.h"
 #include "worker/frame_io.h"
@@ -24,6 +28,7 @@ const char* const kOwner = ANELANE_BUILD_DIR "/tests/owner_program";
 
 struct Owner {
   pid_t owner = 0, worker = 0, child = 0;
+  int busy = 0;  // the request that the worker's engine is at
 };
 
 Owner start_owner(const char* worker, std::vector<const char*> words) {
@@ -44,7 +49,7 @@ Owner start_owner(const char* worker, std::vector<const char*> words) {
   ::close(ends[1]);
   std::FILE* lines = ::fdopen(ends[0], "r");
   int worker_pid = 0, child_pid = 0;
-  EXPECT_EQ(std::fscanf(lines, "worker %d\nchild %d", &worker_pid, &child_pid), 2);
+  EXPECT_EQ(std::fscanf(lines, "worker %d\nchild %d\nbusy %d", &worker_pid, &child_pid, &started.busy), 3);
   std::fclose(lines);
   started.worker = worker_pid;
   started.child = child_pid;
@@ -99,6 +104,38 @@ TEST_F(OwnerDeath, L1_4_WithAStuckEngineAndUnreadBytes) {
   kill_owner(owner);
   EXPECT_EQ(wait_for_end(owner.worker, 1000), 0);
   end_child(owner);
+}
+
+TEST_F(OwnerDeath, L1_4_InTheMiddleOfACompile) {
+  ASSERT_TRUE(write_tiny_checkpoint(cache_.file("model")).ok());
+  ::setenv("OWNER_MODEL", cache_.file("model").c_str(), 1);
+  // The soft engine compiles one layer at a time machine-wide, behind this lock: while we have it, a compile
+  // does not come to an end.
+  UniqueFd gate(::open(cache_.file("compile.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_EQ(::flock(gate.get(), LOCK_EX | LOCK_NB), 0);
+  const Owner owner = start_owner(kReal, {"fork", "admit"});
+  ASSERT_EQ(owner.busy, 2) << "the engine must be at the admission";
+  ASSERT_TRUE(is_running(owner.worker));
+  kill_owner(owner);
+  EXPECT_EQ(wait_for_end(owner.worker, 1000), 0);
+  end_child(owner);
+}
+
+TEST_F(OwnerDeath, L1_2_StoppedWorkerOfADeadOwnerKeepsTheLaneUntilItRunsAgain) {
+  ASSERT_EQ(::mkdir(cache_.file("lane").c_str(), 0700), 0);
+  ::setenv("OWNER_LANE", cache_.file("lane").c_str(), 1);
+  const Owner owner = start_owner(kReal, {"lock"});
+  ASSERT_EQ(LaneLock::acquire(cache_.file("lane"), 0).status().code(), Code::kLaneBusy);
+  ASSERT_EQ(::kill(owner.worker, SIGSTOP), 0);
+  kill_owner(owner);
+  const Status busy = LaneLock::acquire(cache_.file("lane"), now_ns() + 300 * kMs).status();
+  EXPECT_EQ(busy.code(), Code::kLaneBusy);
+  EXPECT_EQ(busy.detail().holder_pid, static_cast<uint32_t>(owner.owner));
+  EXPECT_TRUE(lane_holder(cache_.file("lane"))->record_stale);
+  ASSERT_EQ(::kill(owner.worker, SIGCONT), 0);
+  const Result<LaneLock> free = LaneLock::acquire(cache_.file("lane"), now_ns() + 1000 * kMs);
+  EXPECT_TRUE(free.ok()) << free.status().message();
+  EXPECT_EQ(wait_for_end(owner.worker, 1000), 0);
 }
 
 TEST_F(OwnerDeath, TheEndOfTheThreadThatStartedItMeansNothing) {
