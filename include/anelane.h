@@ -1,3 +1,4 @@
+/* clang-format off */
 /* libanelane: the Neural Engine lane of this machine, as an embeddable library.
  *
  * A *lane* is the one owner of the Neural Engine for this user. A *model* is a checkpoint loaded into it, served by
@@ -19,6 +20,7 @@
  * Host.      No signal handler is installed, no stream written, no foreign child reaped. The host may see one
  *            SIGCHLD for each worker that ends, and may reap it: both are harmless. exit() without close is fine.
  */
+/* clang-format on */
 #ifndef ANELANE_H
 #define ANELANE_H
 #include <stdbool.h>
@@ -42,34 +44,34 @@ extern "C" {
 typedef int32_t anelane_status;
 enum {
   ANELANE_OK = 0,
-  ANELANE_INVALID_ARGUMENT = 1,    /* a parameter is wrong; the message names it */
-  ANELANE_BAD_HANDLE = 2,          /* stale, forged, null, or of another kind */
-  ANELANE_CLOSED = 3,              /* the lane is closed or closing */
-  ANELANE_LANE_BUSY = 4,           /* another process holds the lane: holder_pid */
-  ANELANE_UNSUPPORTED = 5,         /* not in this build or on this system */
-  ANELANE_MODEL_INVALID = 6,       /* a broken checkpoint; the message names file and field or tensor */
-  ANELANE_MODEL_UNSUPPORTED = 7,   /* an architecture that this version does not serve */
-  ANELANE_INVALID_SEQUENCE = 8,    /* no tokens, or an id outside the vocabulary: item */
-  ANELANE_SEQUENCE_TOO_LONG = 9,   /* longer than the model's ceiling: item, limit. Nothing is ever truncated */
-  ANELANE_SHAPE_UNKNOWN = 10,      /* not a rung of the model's ladder */
-  ANELANE_SHAPE_COMPILING = 11,    /* not ready in time; ask again after retry_after_ms */
-  ANELANE_RESOURCES_EXHAUSTED = 12,/* no room on the engine (retry_after_ms), or never (permanent) */
-  ANELANE_TEMP_SPACE_LOW = 13,     /* a compile needs more free space in the temp folder */
-  ANELANE_COMPILE_FAILED = 14,     /* the engine refuses the program for good */
+  ANELANE_INVALID_ARGUMENT = 1,  /* a parameter is wrong; the message names it */
+  ANELANE_BAD_HANDLE = 2,        /* stale, forged, null, or of another kind */
+  ANELANE_CLOSED = 3,            /* the lane is closed or closing */
+  ANELANE_LANE_BUSY = 4,         /* another process holds the lane: holder_pid */
+  ANELANE_UNSUPPORTED = 5,       /* not in this build or on this system */
+  ANELANE_MODEL_INVALID = 6,     /* a broken checkpoint; the message names file and field or tensor */
+  ANELANE_MODEL_UNSUPPORTED = 7, /* an architecture that this version does not serve */
+  ANELANE_INVALID_SEQUENCE = 8,  /* no tokens, or an id outside the vocabulary: item */
+  ANELANE_SEQUENCE_TOO_LONG = 9, /* longer than the model's ceiling: item, limit. Nothing is ever truncated */
+  ANELANE_SHAPE_UNKNOWN = 10,    /* not a rung of the model's ladder */
+  ANELANE_SHAPE_COMPILING = 11,  /* not ready in time; ask again after retry_after_ms */
+  ANELANE_RESOURCES_EXHAUSTED = 12, /* no room on the engine (retry_after_ms), or never (permanent) */
+  ANELANE_TEMP_SPACE_LOW = 13,      /* a compile needs more free space in the temp folder */
+  ANELANE_COMPILE_FAILED = 14,      /* the engine refuses the program for good */
   ANELANE_DEADLINE_EXCEEDED = 15,
   ANELANE_CANCELLED = 16,
-  ANELANE_RETIRED = 17,            /* the model was retired */
+  ANELANE_RETIRED = 17, /* the model was retired */
   ANELANE_PAUSED = 18,
   ANELANE_ENGINE_CRASHED = 19,     /* the worker died or broke; a new one is started by itself */
   ANELANE_ENGINE_UNAVAILABLE = 20, /* no engine: worker missing, framework missing or changed */
   ANELANE_PROTOCOL = 21,           /* library and worker do not fit together */
   ANELANE_IO = 22,
   ANELANE_OUT_OF_MEMORY = 23,
-  ANELANE_INTERNAL = 24,           /* a defect of this library: please report the message */
-  ANELANE_LEASE_EXPIRED = 25,      /* not used for lease_max_ms, or its shape is gone */
-  ANELANE_FORKED = 26,             /* a call in a forked child */
-  ANELANE_WRONG_THREAD = 27,       /* a blocking call in a callback */
-  ANELANE_PENDING = 28             /* not finished yet */
+  ANELANE_INTERNAL = 24,      /* a defect of this library: please report the message */
+  ANELANE_LEASE_EXPIRED = 25, /* not used for lease_max_ms, or its shape is gone */
+  ANELANE_FORKED = 26,        /* a call in a forked child */
+  ANELANE_WRONG_THREAD = 27,  /* a blocking call in a callback */
+  ANELANE_PENDING = 28        /* not finished yet */
 };
 
 typedef int32_t anelane_class; /* is it worth asking again? */
@@ -91,21 +93,37 @@ typedef int32_t anelane_model_kind;
 enum { ANELANE_EMBEDDER = 1, ANELANE_RERANKER = 2, ANELANE_PROGRAM = 3 };
 
 typedef int32_t anelane_log_level;
-enum { ANELANE_LOG_DEBUG = 0, ANELANE_LOG_INFO = 1, ANELANE_LOG_WARN = 2, ANELANE_LOG_ERROR = 3, ANELANE_LOG_OFF = 4 };
+enum {
+  ANELANE_LOG_DEBUG = 0,
+  ANELANE_LOG_INFO = 1,
+  ANELANE_LOG_WARN = 2,
+  ANELANE_LOG_ERROR = 3,
+  ANELANE_LOG_OFF = 4
+};
 
 /* ---- handles; {0} is null ---- */
-typedef struct anelane_lane { uint64_t bits; } anelane_lane;
-typedef struct anelane_model { uint64_t bits; } anelane_model;
-typedef struct anelane_lease { uint64_t bits; } anelane_lease;
-typedef struct anelane_op { uint64_t bits; } anelane_op;
-typedef struct anelane_tokenizer { uint64_t bits; } anelane_tokenizer;
+typedef struct anelane_lane {
+  uint64_t bits;
+} anelane_lane;
+typedef struct anelane_model {
+  uint64_t bits;
+} anelane_model;
+typedef struct anelane_lease {
+  uint64_t bits;
+} anelane_lease;
+typedef struct anelane_op {
+  uint64_t bits;
+} anelane_op;
+typedef struct anelane_tokenizer {
+  uint64_t bits;
+} anelane_tokenizer;
 
 /* ---- errors: caller-owned, fixed size, nothing to free ---- */
 typedef struct anelane_error {
   uint32_t struct_size; /* in: sizeof(anelane_error) */
   anelane_status status;
   anelane_class error_class;
-  uint32_t safe_to_retry; /* 1: the same request may be sent again without harm */
+  uint32_t safe_to_retry;  /* 1: the same request may be sent again without harm */
   uint64_t retry_after_ms; /* 0: none known */
   uint64_t lane_id;        /* 0: none */
   uint64_t limit;          /* the limit that was exceeded, or a byte offset; 0: none */
@@ -119,32 +137,34 @@ typedef struct anelane_error {
 /* ---- callbacks ---- */
 /* While a shape becomes resident: layer of layers, and the time left as far as anybody knows (0: unknown).
    Completion thread. */
-typedef void (*anelane_progress_fn)(void *user, uint32_t shape, uint32_t layer, uint32_t layers, uint64_t ms_left);
+typedef void (*anelane_progress_fn)(void* user, uint32_t shape, uint32_t layer, uint32_t layers,
+                                    uint64_t ms_left);
 /* An operation has ended; comes exactly once. Completion thread. */
-typedef void (*anelane_done_fn)(void *user, anelane_op op, anelane_status status);
-/* One line of log, without newline. Any library thread, several at once; must not call back into the library. */
-typedef void (*anelane_log_fn)(void *user, anelane_log_level level, const char *line);
+typedef void (*anelane_done_fn)(void* user, anelane_op op, anelane_status status);
+/* One line of log, without newline. Any library thread, several at once; must not call back into the library.
+ */
+typedef void (*anelane_log_fn)(void* user, anelane_log_level level, const char* line);
 
 /* ---- options; initialise with the _init function, then change what you need ---- */
 typedef struct anelane_lane_options {
   uint32_t struct_size;
-  anelane_engine engine;           /* AUTO: the Neural Engine where there is one, else software */
+  anelane_engine engine; /* AUTO: the Neural Engine where there is one, else software */
   anelane_worker_mode worker_mode;
-  uint32_t flags;                  /* ANELANE_LANE_* bits */
-  uint32_t executable_budget;      /* layer programs resident at once; 100 */
-  uint32_t shapes_per_model;       /* resident shapes of one model; 4 */
-  uint32_t shapes_total;           /* resident shapes in the lane; 8 */
-  uint32_t max_waiting;            /* requests that may wait; 65536 */
-  uint32_t settle_ms;              /* pause before a compile, so that cheaper ones may go first; 50 */
-  uint32_t handoff_ms;             /* protection of a fresh shape for those that waited for it; 250 */
-  uint32_t lease_max_ms;           /* a lease without a run expires after this; 30000 */
-  uint32_t soft_threads;           /* threads of the software engine; 0 = one for each core */
-  uint64_t admission_bound_ms;     /* longest wait for a shape; 600000 */
-  uint64_t drain_ms;               /* longest wait for running work at retirement; 600000 */
-  const char *lock_dir;            /* NULL: the per-user cache folder */
-  const char *cache_dir;           /* compiled programs of the software engine; NULL: beside the lock */
-  const char *temp_dir;            /* NULL: the system's */
-  const char *worker_path;         /* NULL: ANELANE_WORKER, then beside the library, then ../libexec/anelane */
+  uint32_t flags;              /* ANELANE_LANE_* bits */
+  uint32_t executable_budget;  /* layer programs resident at once; 100 */
+  uint32_t shapes_per_model;   /* resident shapes of one model; 4 */
+  uint32_t shapes_total;       /* resident shapes in the lane; 8 */
+  uint32_t max_waiting;        /* requests that may wait; 65536 */
+  uint32_t settle_ms;          /* pause before a compile, so that cheaper ones may go first; 50 */
+  uint32_t handoff_ms;         /* protection of a fresh shape for those that waited for it; 250 */
+  uint32_t lease_max_ms;       /* a lease without a run expires after this; 30000 */
+  uint32_t soft_threads;       /* threads of the software engine; 0 = one for each core */
+  uint64_t admission_bound_ms; /* longest wait for a shape; 600000 */
+  uint64_t drain_ms;           /* longest wait for running work at retirement; 600000 */
+  const char* lock_dir;        /* NULL: the per-user cache folder */
+  const char* cache_dir;       /* compiled programs of the software engine; NULL: beside the lock */
+  const char* temp_dir;        /* NULL: the system's */
+  const char* worker_path;     /* NULL: ANELANE_WORKER, then beside the library, then ../libexec/anelane */
   uint64_t reserved[5];
 } anelane_lane_options;
 /* Load the small shapes of a model in the background once it is ready, into free room only. */
@@ -152,49 +172,52 @@ typedef struct anelane_lane_options {
 
 typedef struct anelane_model_options {
   uint32_t struct_size;
-  uint32_t flags;          /* 0 */
-  uint32_t rung_count;     /* 0: the default ladder 128, 256, …, cut at the model's ceiling */
+  uint32_t flags;      /* 0 */
+  uint32_t rung_count; /* 0: the default ladder 128, 256, …, cut at the model's ceiling */
   uint32_t reserved0;
-  const uint32_t *rungs;   /* ascending, multiples of 32, at most the ceiling */
-  const char *name;        /* for logs and errors; NULL: the folder's name */
-  const char *numerics;    /* software engine: NULL or "fast"; "lattice" */
+  const uint32_t* rungs;        /* ascending, multiples of 32, at most the ceiling */
+  const char* name;             /* for logs and errors; NULL: the folder's name */
+  const char* numerics;         /* software engine: NULL or "fast"; "lattice" */
   anelane_progress_fn progress; /* NULL: none */
-  void *progress_user;
+  void* progress_user;
   uint64_t reserved[4];
 } anelane_model_options;
 
 /* ---- data ---- */
-typedef struct anelane_tokens { const int32_t *ids; uint64_t count; } anelane_tokens;
+typedef struct anelane_tokens {
+  const int32_t* ids;
+  uint64_t count;
+} anelane_tokens;
 typedef struct anelane_tensor {
-  void *data;     /* in the port's layout; NULL: the bytes are (or shall stay) in the mapped port */
+  void* data; /* in the port's layout; NULL: the bytes are (or shall stay) in the mapped port */
   uint64_t bytes;
-  uint32_t port;  /* index as given by anelane_model_ports */
+  uint32_t port; /* index as given by anelane_model_ports */
   uint32_t reserved;
 } anelane_tensor;
 typedef struct anelane_port {
   uint32_t struct_size;
   anelane_dtype dtype;
   uint32_t rank;
-  uint32_t is_output;   /* 0: input */
-  uint64_t dims[5];     /* elements */
-  uint64_t strides[5];  /* bytes */
-  uint64_t bytes;       /* of the whole buffer */
+  uint32_t is_output;  /* 0: input */
+  uint64_t dims[5];    /* elements */
+  uint64_t strides[5]; /* bytes */
+  uint64_t bytes;      /* of the whole buffer */
   char name[64];
 } anelane_port;
 typedef struct anelane_model_info {
   uint32_t struct_size;
   anelane_model_kind kind;
-  anelane_engine engine;    /* the one that really runs; AUTO from anelane_model_inspect */
-  uint32_t dim;             /* floats of one vector */
-  uint32_t ceiling;         /* longest sequence in tokens */
-  uint32_t layers;          /* programs of one resident shape */
+  anelane_engine engine; /* the one that really runs; AUTO from anelane_model_inspect */
+  uint32_t dim;          /* floats of one vector */
+  uint32_t ceiling;      /* longest sequence in tokens */
+  uint32_t layers;       /* programs of one resident shape */
   uint32_t rung_count;
-  uint32_t rungs[16];       /* the ladder */
-  uint32_t cached_rungs;    /* bit i: rungs[i] is known to be compiled already */
-  uint64_t host_bytes;      /* memory that the worker needs beside the engine's */
-  uint64_t first_ready_ms;  /* predicted wait for the smallest shape, were it asked for now */
+  uint32_t rungs[16];      /* the ladder */
+  uint32_t cached_rungs;   /* bit i: rungs[i] is known to be compiled already */
+  uint64_t host_bytes;     /* memory that the worker needs beside the engine's */
+  uint64_t first_ready_ms; /* predicted wait for the smallest shape, were it asked for now */
   char architecture[64];
-  char vector_space[80];    /* vectors are comparable only where this is equal; "" from anelane_model_inspect */
+  char vector_space[80]; /* vectors are comparable only where this is equal; "" from anelane_model_inspect */
 } anelane_model_info;
 typedef struct anelane_lane_stats {
   uint32_t struct_size;
@@ -202,17 +225,18 @@ typedef struct anelane_lane_stats {
   uint32_t resident, leased;          /* shapes */
   uint32_t waiting;                   /* requests */
   uint32_t models;
-  uint32_t compiling_shape;           /* 0: none is becoming resident */
+  uint32_t compiling_shape; /* 0: none is becoming resident */
   uint64_t compiling_ms, compiling_predicted_ms;
-  uint64_t admitted, loaded, compiled, evicted, refused; /* shapes since open; loaded: from cache, compiled: not */
+  uint64_t admitted, loaded, compiled, evicted,
+      refused; /* shapes since open; loaded: from cache, compiled: not */
   uint64_t restarts, answered, cancelled;
   char compiling_model[64];
 } anelane_lane_stats;
 typedef struct anelane_holder {
   uint32_t struct_size;
-  uint32_t held;          /* 1: somebody holds the lane */
-  uint32_t pid;           /* advice from the record beside the lock; 0: unknown */
-  uint32_t record_stale;  /* 1: the record is missing or of somebody else */
+  uint32_t held;         /* 1: somebody holds the lane */
+  uint32_t pid;          /* advice from the record beside the lock; 0: unknown */
+  uint32_t record_stale; /* 1: the record is missing or of somebody else */
   int64_t since_unix_ms;
   char program[256];
 } anelane_holder;
@@ -221,150 +245,163 @@ typedef struct anelane_holder {
 /* ABI number of this library: equal to ANELANE_ABI_VERSION of a header that fits. Never fails or blocks. */
 ANELANE_API uint32_t anelane_abi_version(void);
 /* "0.1.0+<build>". Static string. */
-ANELANE_API const char *anelane_version(void);
+ANELANE_API const char* anelane_version(void);
 /* The clock of every deadline: monotonic nanoseconds; stops while the machine sleeps. */
 ANELANE_API uint64_t anelane_now_ns(void);
 /* "SHAPE_COMPILING" for 11. Static string; "UNKNOWN" for a number that this build does not know. */
-ANELANE_API const char *anelane_status_name(anelane_status status);
+ANELANE_API const char* anelane_status_name(anelane_status status);
 /* All that *error says, on one line. Writes at most cap bytes, NUL included; returns the length needed
    without NUL. error NULL: "". */
-ANELANE_API size_t anelane_error_text(const anelane_error *error, char *buf, size_t cap);
+ANELANE_API size_t anelane_error_text(const anelane_error* error, char* buf, size_t cap);
 /* Where log lines of at least min_level go; NULL: nowhere (the default). Before the first lane is opened;
    INVALID_ARGUMENT later. */
-ANELANE_API anelane_status anelane_set_log(anelane_log_fn fn, void *user, anelane_log_level min_level);
+ANELANE_API anelane_status anelane_set_log(anelane_log_fn fn, void* user, anelane_log_level min_level);
 
 /* =================================================================== lane */
 /* Fills `size` bytes (sizeof of your header's struct) with the defaults. */
-ANELANE_API void anelane_lane_options_init(anelane_lane_options *options, size_t size);
-/* Takes the lane of this user (options NULL: defaults). Another process holds it: waits until the deadline, then
-   LANE_BUSY names the holder. The same lock_dir again in this process is the same lane, counted; the options must
-   agree (INVALID_ARGUMENT names the one that does not). Starts one thread, and no worker yet. */
-ANELANE_API anelane_status anelane_lane_open(const anelane_lane_options *options, uint64_t deadline,
-                                             anelane_lane *out, anelane_error *err);
-/* Gives one open back; the last one answers all waiting calls with CLOSED, ends the workers in good order until
-   the deadline and by force then (at most 1 s more), and returns after the last callback. Nothing is left behind:
-   no process, thread, descriptor, shared memory or temporary file. A second close of a handle: BAD_HANDLE. */
-ANELANE_API anelane_status anelane_lane_close(anelane_lane lane, uint64_t deadline, anelane_error *err);
+ANELANE_API void anelane_lane_options_init(anelane_lane_options* options, size_t size);
+/* Takes the lane of this user (options NULL: defaults). Another process holds it: waits until the deadline,
+   then LANE_BUSY names the holder. The same lock_dir again in this process is the same lane, counted; the
+   options must agree (INVALID_ARGUMENT names the one that does not). Starts one thread, and no worker yet. */
+ANELANE_API anelane_status anelane_lane_open(const anelane_lane_options* options, uint64_t deadline,
+                                             anelane_lane* out, anelane_error* err);
+/* Gives one open back; the last one answers all waiting calls with CLOSED, ends the workers in good order
+   until the deadline and by force then (at most 1 s more), and returns after the last callback. Nothing is
+   left behind: no process, thread, descriptor, shared memory or temporary file. A second close of a handle:
+   BAD_HANDLE. */
+ANELANE_API anelane_status anelane_lane_close(anelane_lane lane, uint64_t deadline, anelane_error* err);
 /* A snapshot; consistent in itself. Set out->struct_size first. Waits for the lane thread (microseconds). */
-ANELANE_API anelane_status anelane_lane_get_stats(anelane_lane lane, anelane_lane_stats *out, anelane_error *err);
-/* JSON: options, models with their slots, queue, learned costs. *len = bytes needed without NUL; a buffer that is
-   too small gets the beginning and a NUL, and the status is still OK. buf may be NULL with cap 0. */
-ANELANE_API anelane_status anelane_lane_describe(anelane_lane lane, char *buf, size_t cap, size_t *len,
-                                                 anelane_error *err);
-/* Who holds the lane at lock_dir (NULL: the default)? Needs no lane and disturbs nothing. Set out->struct_size. */
-ANELANE_API anelane_status anelane_lane_holder(const char *lock_dir, anelane_holder *out, anelane_error *err);
-/* A descriptor that is readable while a completion waits for anelane_lane_next_completion. It belongs to the lane;
-   do not close or read it. */
-ANELANE_API anelane_status anelane_lane_event_fd(anelane_lane lane, int *fd, anelane_error *err);
-/* The next ended operation that was started with fn == NULL, with its user pointer; PENDING when there is none.
-   Never blocks. user may be NULL. */
-ANELANE_API anelane_status anelane_lane_next_completion(anelane_lane lane, anelane_op *out, void **user,
-                                                        anelane_error *err);
+ANELANE_API anelane_status anelane_lane_get_stats(anelane_lane lane, anelane_lane_stats* out,
+                                                  anelane_error* err);
+/* JSON: options, models with their slots, queue, learned costs. *len = bytes needed without NUL; a buffer
+   that is too small gets the beginning and a NUL, and the status is still OK. buf may be NULL with cap 0. */
+ANELANE_API anelane_status anelane_lane_describe(anelane_lane lane, char* buf, size_t cap, size_t* len,
+                                                 anelane_error* err);
+/* Who holds the lane at lock_dir (NULL: the default)? Needs no lane and disturbs nothing. Set
+ * out->struct_size. */
+ANELANE_API anelane_status anelane_lane_holder(const char* lock_dir, anelane_holder* out, anelane_error* err);
+/* A descriptor that is readable while a completion waits for anelane_lane_next_completion. It belongs to the
+   lane; do not close or read it. */
+ANELANE_API anelane_status anelane_lane_event_fd(anelane_lane lane, int* fd, anelane_error* err);
+/* The next ended operation that was started with fn == NULL, with its user pointer; PENDING when there is
+   none. Never blocks. user may be NULL. */
+ANELANE_API anelane_status anelane_lane_next_completion(anelane_lane lane, anelane_op* out, void** user,
+                                                        anelane_error* err);
 
 /* ================================================================= models */
-ANELANE_API void anelane_model_options_init(anelane_model_options *options, size_t size);
-/* Reads the headers of a checkpoint folder (config.json, model.safetensors): what load would serve. No lane, no worker.
-   Blocks for file reads. Set out->struct_size first. MODEL_INVALID, MODEL_UNSUPPORTED, IO. */
-ANELANE_API anelane_status anelane_model_inspect(const char *path, anelane_model_info *out, anelane_error *err);
-/* Starts the model's worker and checks every tensor of the folder; compiles nothing yet. Blocks until loaded, failed
-   or the deadline. MODEL_INVALID and MODEL_UNSUPPORTED name file, field or tensor, expected and found;
+ANELANE_API void anelane_model_options_init(anelane_model_options* options, size_t size);
+/* Reads the headers of a checkpoint folder (config.json, model.safetensors): what load would serve. No lane,
+   no worker. Blocks for file reads. Set out->struct_size first. MODEL_INVALID, MODEL_UNSUPPORTED, IO. */
+ANELANE_API anelane_status anelane_model_inspect(const char* path, anelane_model_info* out,
+                                                 anelane_error* err);
+/* Starts the model's worker and checks every tensor of the folder; compiles nothing yet. Blocks until loaded,
+   failed or the deadline. MODEL_INVALID and MODEL_UNSUPPORTED name file, field or tensor, expected and found;
    ENGINE_UNAVAILABLE: no worker executable, or of another build. */
-ANELANE_API anelane_status anelane_model_load(anelane_lane lane, const char *path,
-                                              const anelane_model_options *options, uint64_t deadline,
-                                              anelane_model *out, anelane_error *err);
+ANELANE_API anelane_status anelane_model_load(anelane_lane lane, const char* path,
+                                              const anelane_model_options* options, uint64_t deadline,
+                                              anelane_model* out, anelane_error* err);
 /* Takes no new work, lets running work end, ends the worker and gives its room back. Waits for that until the
-   deadline; then it goes on without the caller (DEADLINE_EXCEEDED). Again: OK. Calls on the model answer RETIRED. */
-ANELANE_API anelane_status anelane_model_retire(anelane_model model, uint64_t deadline, anelane_error *err);
+   deadline; then it goes on without the caller (DEADLINE_EXCEEDED). Again: OK. Calls on the model answer
+   RETIRED. */
+ANELANE_API anelane_status anelane_model_retire(anelane_model model, uint64_t deadline, anelane_error* err);
 /* Set out->struct_size first. Does not block. */
-ANELANE_API anelane_status anelane_model_get_info(anelane_model model, anelane_model_info *out, anelane_error *err);
-/* The layouts that anelane_run takes at this shape: inputs first, then outputs; the index is the port number. At most cap
-   are written (set struct_size of each), *count = how many there are. Does not block. */
-ANELANE_API anelane_status anelane_model_ports(anelane_model model, uint32_t shape, anelane_port *out, size_t cap,
-                                               size_t *count, anelane_error *err);
+ANELANE_API anelane_status anelane_model_get_info(anelane_model model, anelane_model_info* out,
+                                                  anelane_error* err);
+/* The layouts that anelane_run takes at this shape: inputs first, then outputs; the index is the port number.
+   At most cap are written (set struct_size of each), *count = how many there are. Does not block. */
+ANELANE_API anelane_status anelane_model_ports(anelane_model model, uint32_t shape, anelane_port* out,
+                                               size_t cap, size_t* count, anelane_error* err);
 
 /* ============================================================== residency */
 /* How long until the shape is resident, were it asked for now; 0 = resident. Starts and promises nothing. */
-ANELANE_API anelane_status anelane_predict(anelane_model model, uint32_t shape, uint64_t *ready_in_ms,
-                                           anelane_error *err);
+ANELANE_API anelane_status anelane_predict(anelane_model model, uint32_t shape, uint64_t* ready_in_ms,
+                                           anelane_error* err);
 /* Makes the shape resident and pins nothing. Blocks until then; a wait that cannot end in time is refused at
    once: SHAPE_COMPILING with retry_after_ms. */
-ANELANE_API anelane_status anelane_admit(anelane_model model, uint32_t shape, uint64_t deadline, anelane_error *err);
-/* Makes the shape resident and pins it, in one ticket. A resident shape is leased on the spot, without a system call
-   or an allocation. The lease expires after lease_max_ms without a run. Errors as anelane_admit. */
+ANELANE_API anelane_status anelane_admit(anelane_model model, uint32_t shape, uint64_t deadline,
+                                         anelane_error* err);
+/* Makes the shape resident and pins it, in one ticket. A resident shape is leased on the spot, without a
+   system call or an allocation. The lease expires after lease_max_ms without a run. Errors as anelane_admit.
+ */
 ANELANE_API anelane_status anelane_lease_acquire(anelane_model model, uint32_t shape, uint64_t deadline,
-                                                 anelane_lease *out, anelane_error *err);
-/* The port's bytes in the memory shared with the worker, for zero-copy runs with this lease. Valid until release,
-   expiry or ENGINE_CRASHED (the mapping stays readable until the lane is closed). The ports of a few leases can be
-   mapped at the same time; more: RESOURCES_EXHAUSTED. */
-ANELANE_API anelane_status anelane_lease_map(anelane_lease lease, uint32_t port, anelane_tensor *out,
-                                             anelane_error *err);
+                                                 anelane_lease* out, anelane_error* err);
+/* The port's bytes in the memory shared with the worker, for zero-copy runs with this lease. Valid until
+   release, expiry or ENGINE_CRASHED (the mapping stays readable until the lane is closed). The ports of a few
+   leases can be mapped at the same time; more: RESOURCES_EXHAUSTED. */
+ANELANE_API anelane_status anelane_lease_map(anelane_lease lease, uint32_t port, anelane_tensor* out,
+                                             anelane_error* err);
 /* Gives the pin back. Idempotent; stale, expired, null: a no-op. Never blocks. */
 ANELANE_API void anelane_lease_release(anelane_lease lease);
-/* One evaluation of all layers on the caller's own tensors: every input port once, and the output ports wanted.
-   Blocks until the reply or the deadline (DEADLINE_EXCEEDED: the late reply is dropped). It may have
+/* One evaluation of all layers on the caller's own tensors: every input port once, and the output ports
+   wanted. Blocks until the reply or the deadline (DEADLINE_EXCEEDED: the late reply is dropped). It may have
    executed even on error, and is never repeated by the library; that is harmless (safe_to_retry). */
-ANELANE_API anelane_status anelane_run(anelane_lease lease, const anelane_tensor *in, size_t n_in,
-                                       const anelane_tensor *out, size_t n_out, uint64_t deadline,
-                                       anelane_error *err);
+ANELANE_API anelane_status anelane_run(anelane_lease lease, const anelane_tensor* in, size_t n_in,
+                                       const anelane_tensor* out, size_t n_out, uint64_t deadline,
+                                       anelane_error* err);
 
 /* ======================================================= vectors and text */
-/* One vector for each token sequence, in the order of the input: out has count rows of dim floats, row_stride floats
-   apart (0: dim). Nothing is truncated: an empty or too long sequence refuses the call before anything runs
-   (INVALID_SEQUENCE, SEQUENCE_TOO_LONG with item and limit). Blocks until done or the deadline.
-   item_status (may be NULL, else count of them): rows whose status is OK are valid even when the call fails. */
-ANELANE_API anelane_status anelane_embed(anelane_model model, const anelane_tokens *items, size_t count, float *out,
-                                         size_t row_stride, anelane_status *item_status, uint64_t deadline,
-                                         anelane_error *err);
+/* One vector for each token sequence, in the order of the input: out has count rows of dim floats, row_stride
+   floats apart (0: dim). Nothing is truncated: an empty or too long sequence refuses the call before anything
+   runs (INVALID_SEQUENCE, SEQUENCE_TOO_LONG with item and limit). Blocks until done or the deadline.
+   item_status (may be NULL, else count of them): rows whose status is OK are valid even when the call fails.
+ */
+ANELANE_API anelane_status anelane_embed(anelane_model model, const anelane_tokens* items, size_t count,
+                                         float* out, size_t row_stride, anelane_status* item_status,
+                                         uint64_t deadline, anelane_error* err);
 /* The same from UTF-8 texts (NUL-terminated), through the checkpoint's own tokenizer. "" is valid. */
-ANELANE_API anelane_status anelane_embed_texts(anelane_model model, const char *const *utf8, size_t count,
-                                               float *out, size_t row_stride, anelane_status *item_status,
-                                               uint64_t deadline, anelane_error *err);
+ANELANE_API anelane_status anelane_embed_texts(anelane_model model, const char* const* utf8, size_t count,
+                                               float* out, size_t row_stride, anelane_status* item_status,
+                                               uint64_t deadline, anelane_error* err);
 /* The tokenizer of a checkpoint folder. Needs no lane. Immutable: any number of threads may use it. */
-ANELANE_API anelane_status anelane_tokenizer_load(const char *path, anelane_tokenizer *out, anelane_error *err);
-/* Token ids of one text of `bytes` bytes, special tokens included. At most cap are written, *count = how many there
-   are (ids may be NULL with cap 0). Invalid UTF-8: INVALID_ARGUMENT with the byte offset in limit. */
-ANELANE_API anelane_status anelane_tokenize(anelane_tokenizer tokenizer, const char *utf8, size_t bytes,
-                                            int32_t *ids, size_t cap, size_t *count, anelane_error *err);
+ANELANE_API anelane_status anelane_tokenizer_load(const char* path, anelane_tokenizer* out,
+                                                  anelane_error* err);
+/* Token ids of one text of `bytes` bytes, special tokens included. At most cap are written, *count = how many
+   there are (ids may be NULL with cap 0). Invalid UTF-8: INVALID_ARGUMENT with the byte offset in limit. */
+ANELANE_API anelane_status anelane_tokenize(anelane_tokenizer tokenizer, const char* utf8, size_t bytes,
+                                            int32_t* ids, size_t cap, size_t* count, anelane_error* err);
 ANELANE_API void anelane_tokenizer_release(anelane_tokenizer tokenizer);
 
 /* =========================================================== asynchronous
-   The same operations without blocking. Inputs are copied before the call returns; results belong to the operation
-   until anelane_op_release. *out is written before fn can run. fn NULL: the end is queued for
+   The same operations without blocking. Inputs are copied before the call returns; results belong to the
+   operation until anelane_op_release. *out is written before fn can run. fn NULL: the end is queued for
    anelane_lane_next_completion, and anelane_op_wait works in any case. */
-ANELANE_API anelane_status anelane_start_load(anelane_lane lane, const char *path,
-                                              const anelane_model_options *options, uint64_t deadline,
-                                              anelane_done_fn fn, void *user, anelane_op *out, anelane_error *err);
+ANELANE_API anelane_status anelane_start_load(anelane_lane lane, const char* path,
+                                              const anelane_model_options* options, uint64_t deadline,
+                                              anelane_done_fn fn, void* user, anelane_op* out,
+                                              anelane_error* err);
 ANELANE_API anelane_status anelane_start_lease(anelane_model model, uint32_t shape, uint64_t deadline,
-                                               anelane_done_fn fn, void *user, anelane_op *out, anelane_error *err);
-ANELANE_API anelane_status anelane_start_run(anelane_lease lease, const anelane_tensor *in, size_t n_in,
-                                             uint64_t deadline, anelane_done_fn fn, void *user, anelane_op *out,
-                                             anelane_error *err);
-ANELANE_API anelane_status anelane_start_embed(anelane_model model, const anelane_tokens *items, size_t count,
-                                               uint64_t deadline, anelane_done_fn fn, void *user, anelane_op *out,
-                                               anelane_error *err);
-ANELANE_API anelane_status anelane_start_embed_texts(anelane_model model, const char *const *utf8, size_t count,
-                                                     uint64_t deadline, anelane_done_fn fn, void *user,
-                                                     anelane_op *out, anelane_error *err);
+                                               anelane_done_fn fn, void* user, anelane_op* out,
+                                               anelane_error* err);
+ANELANE_API anelane_status anelane_start_run(anelane_lease lease, const anelane_tensor* in, size_t n_in,
+                                             uint64_t deadline, anelane_done_fn fn, void* user,
+                                             anelane_op* out, anelane_error* err);
+ANELANE_API anelane_status anelane_start_embed(anelane_model model, const anelane_tokens* items, size_t count,
+                                               uint64_t deadline, anelane_done_fn fn, void* user,
+                                               anelane_op* out, anelane_error* err);
+ANELANE_API anelane_status anelane_start_embed_texts(anelane_model model, const char* const* utf8,
+                                                     size_t count, uint64_t deadline, anelane_done_fn fn,
+                                                     void* user, anelane_op* out, anelane_error* err);
 ANELANE_API anelane_status anelane_start_retire(anelane_model model, uint64_t deadline, anelane_done_fn fn,
-                                                void *user, anelane_op *out, anelane_error *err);
-/* Waits for the end and gives the operation's own status and error; PENDING at the deadline, and the operation goes
-   on. WRONG_THREAD in a callback (unless it has ended already). */
-ANELANE_API anelane_status anelane_op_wait(anelane_op op, uint64_t deadline, anelane_error *err);
-/* Asks for cancellation and returns at once; the operation ends CANCELLED, or as it would have. Its callback still comes,
-   once. A compile that others need goes on; a reply on its way is drained. */
+                                                void* user, anelane_op* out, anelane_error* err);
+/* Waits for the end and gives the operation's own status and error; PENDING at the deadline, and the
+   operation goes on. WRONG_THREAD in a callback (unless it has ended already). */
+ANELANE_API anelane_status anelane_op_wait(anelane_op op, uint64_t deadline, anelane_error* err);
+/* Asks for cancellation and returns at once; the operation ends CANCELLED, or as it would have. Its callback
+   still comes, once. A compile that others need goes on; a reply on its way is drained. */
 ANELANE_API anelane_status anelane_op_cancel(anelane_op op);
 /* The result of start_load, start_lease. Taken once each; what is not taken is retired or released with the
    operation. PENDING before the end. */
-ANELANE_API anelane_status anelane_op_model(anelane_op op, anelane_model *out, anelane_error *err);
-ANELANE_API anelane_status anelane_op_lease(anelane_op op, anelane_lease *out, anelane_error *err);
-/* The vectors of start_embed: rows of cols floats. In the operation's memory, valid until anelane_op_release. */
-ANELANE_API anelane_status anelane_op_floats(anelane_op op, const float **data, size_t *rows, size_t *cols,
-                                             anelane_error *err);
+ANELANE_API anelane_status anelane_op_model(anelane_op op, anelane_model* out, anelane_error* err);
+ANELANE_API anelane_status anelane_op_lease(anelane_op op, anelane_lease* out, anelane_error* err);
+/* The vectors of start_embed: rows of cols floats. In the operation's memory, valid until anelane_op_release.
+ */
+ANELANE_API anelane_status anelane_op_floats(anelane_op op, const float** data, size_t* rows, size_t* cols,
+                                             anelane_error* err);
 /* One output port of start_run. In the operation's memory, valid until anelane_op_release. */
-ANELANE_API anelane_status anelane_op_output(anelane_op op, uint32_t port, const void **data, size_t *bytes,
-                                             anelane_error *err);
-/* Drops handle and results; does not cancel, and the callback still comes. Releasing the handle in its own callback is
-   fine. */
+ANELANE_API anelane_status anelane_op_output(anelane_op op, uint32_t port, const void** data, size_t* bytes,
+                                             anelane_error* err);
+/* Drops handle and results; does not cancel, and the callback still comes. Releasing the handle in its own
+   callback is fine. */
 ANELANE_API void anelane_op_release(anelane_op op);
 
 #ifdef __cplusplus

@@ -31,7 +31,9 @@ anelane_status report(const Status& status, anelane_error* err) {
 
 Status check_may_block() {
   if (!Completions::in_callback()) return {};
-  return error(Code::kWrongThread, "this call blocks and was made in a callback; start the asynchronous form, or call from another thread");
+  return error(Code::kWrongThread,
+               "this call blocks and was made in a callback; start the asynchronous form, or call from "
+               "another thread");
 }
 
 Result<std::shared_ptr<Lane>> find_lane(anelane_lane handle) {
@@ -46,7 +48,8 @@ ModelCore* find_core(anelane_model handle) {
   ModelCore* core = core_at(static_cast<uint32_t>(index_of(handle.bits)));
   if (core == nullptr) return nullptr;
   const uint64_t generation = core->generation.load(std::memory_order_acquire);
-  return (generation & 1) != 0 && (generation & kGenerationMask) == generation_of(handle.bits) ? core : nullptr;
+  return (generation & 1) != 0 && (generation & kGenerationMask) == generation_of(handle.bits) ? core
+                                                                                               : nullptr;
 }
 
 Result<std::shared_ptr<LaneModel>> find_model(anelane_model handle) {
@@ -64,7 +67,8 @@ anelane_model model_handle(const LaneModel& model) {
 
 // Lease: the index holds core 12 | rung 4 | record 8.
 anelane_lease lease_handle(const LeaseId& id) {
-  return {make_bits(Kind::kLease, id.generation, (static_cast<uint64_t>(id.core) << 12) | (id.rung << 8) | id.record)};
+  return {make_bits(Kind::kLease, id.generation,
+                    (static_cast<uint64_t>(id.core) << 12) | (id.rung << 8) | id.record)};
 }
 
 bool parse_lease(anelane_lease handle, LeaseId* out) {
@@ -84,12 +88,14 @@ Result<uint32_t> find_rung(const LaneModel& model, uint32_t shape) {
     if (model.summary.ladder[i] == shape) return i;
   std::string ladder;
   for (const uint32_t s : model.summary.ladder) ladder += (ladder.empty() ? "" : ", ") + std::to_string(s);
-  return error(Code::kShapeUnknown, "shape " + std::to_string(shape) + " is not on the ladder of " + model.name + ": " + ladder)
+  return error(Code::kShapeUnknown,
+               "shape " + std::to_string(shape) + " is not on the ladder of " + model.name + ": " + ladder)
       .with_shape(shape)
       .with_model(model.name);
 }
 
-Status start_announced(const std::shared_ptr<Operation>& op, anelane_done_fn fn, void* user, anelane_op* out) {
+Status start_announced(const std::shared_ptr<Operation>& op, anelane_done_fn fn, void* user,
+                       anelane_op* out) {
   if (fn != nullptr) ANELANE_TRY(op->lane()->completions().ensure_thread());
   const uint64_t bits = tables().ops.insert(op);
   if (bits == 0) return error(Code::kResourcesExhausted, "too many operations; release some");

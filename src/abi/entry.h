@@ -1,5 +1,5 @@
-// What every entry point shares: the tables of handles, filling in errors, and the fences that keep exceptions
-// inside and forked children out.
+// What every entry point shares: the tables of handles, filling in errors, and the fences that keep
+// exceptions inside and forked children out.
 #pragma once
 #include <anelane.h>
 
@@ -77,7 +77,8 @@ void copy_text(char (&to)[N], const std::string& from) {
 template <class T>
 Status check_struct(const T* s, const char* name, size_t least) {
   if (s->struct_size < least || s->struct_size > 4096)
-    return error(Code::kInvalidArgument, std::string(name) + ".struct_size is " + std::to_string(s->struct_size) +
+    return error(Code::kInvalidArgument, std::string(name) + ".struct_size is " +
+                                             std::to_string(s->struct_size) +
                                              "; set it to sizeof, or use the _init function");
   return {};
 }

@@ -1,5 +1,5 @@
-// Handles: kind 4 | generation 36 | index 24. The bits alone never name memory: they are looked up here, and a handle
-// that was given back, made up, or is of another kind finds nothing.
+// Handles: kind 4 | generation 36 | index 24. The bits alone never name memory: they are looked up here, and
+// a handle that was given back, made up, or is of another kind finds nothing.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -16,14 +16,18 @@ inline constexpr uint64_t kIndexMask = (1ull << kIndexBits) - 1;
 inline constexpr uint64_t kGenerationMask = (1ull << kGenerationBits) - 1;
 
 constexpr uint64_t make_bits(Kind kind, uint64_t generation, uint64_t index) {
-  return (static_cast<uint64_t>(kind) << (kIndexBits + kGenerationBits)) | ((generation & kGenerationMask) << kIndexBits) |
-         index;
+  return (static_cast<uint64_t>(kind) << (kIndexBits + kGenerationBits)) |
+         ((generation & kGenerationMask) << kIndexBits) | index;
 }
 constexpr bool is_kind(uint64_t bits, Kind kind) {
   return (bits >> (kIndexBits + kGenerationBits)) == static_cast<uint64_t>(kind);
 }
-constexpr uint64_t index_of(uint64_t bits) { return bits & kIndexMask; }
-constexpr uint64_t generation_of(uint64_t bits) { return (bits >> kIndexBits) & kGenerationMask; }
+constexpr uint64_t index_of(uint64_t bits) {
+  return bits & kIndexMask;
+}
+constexpr uint64_t generation_of(uint64_t bits) {
+  return (bits >> kIndexBits) & kGenerationMask;
+}
 
 // Objects of one kind behind handles. Any thread.
 template <class T, Kind kKind>

@@ -33,12 +33,15 @@ anelane_lane_options default_options() {
 
 Status check_number(const char* name, uint64_t value, uint64_t least, uint64_t most) {
   if (value >= least && value <= most) return {};
-  return error(Code::kInvalidArgument, std::string(name) + " is " + std::to_string(value) + "; it must lie in " +
-                                           std::to_string(least) + " … " + std::to_string(most))
+  return error(Code::kInvalidArgument, std::string(name) + " is " + std::to_string(value) +
+                                           "; it must lie in " + std::to_string(least) + " … " +
+                                           std::to_string(most))
       .with_limit(value < least ? least : most);
 }
 
-std::string text_or_empty(const char* s) { return s != nullptr ? s : ""; }
+std::string text_or_empty(const char* s) {
+  return s != nullptr ? s : "";
+}
 
 Result<LaneOptions> read_options(const anelane_lane_options* from) {
   anelane_lane_options o = default_options();
@@ -51,9 +54,11 @@ Result<LaneOptions> read_options(const anelane_lane_options* from) {
     return error(Code::kInvalidArgument, "engine is one of ANELANE_ENGINE_AUTO, _APPLE, _SOFT");
   if (o.worker_mode != ANELANE_WORKER_PROCESS && o.worker_mode != ANELANE_WORKER_THREAD)
     return error(Code::kInvalidArgument, "worker_mode is ANELANE_WORKER_PROCESS or ANELANE_WORKER_THREAD");
-  if ((o.flags & ~ANELANE_LANE_PREWARM) != 0) return error(Code::kInvalidArgument, "flags has bits that this version does not know");
+  if ((o.flags & ~ANELANE_LANE_PREWARM) != 0)
+    return error(Code::kInvalidArgument, "flags has bits that this version does not know");
   for (const uint64_t r : o.reserved)
-    if (r != 0) return error(Code::kInvalidArgument, "reserved members must be 0; use anelane_lane_options_init");
+    if (r != 0)
+      return error(Code::kInvalidArgument, "reserved members must be 0; use anelane_lane_options_init");
   ANELANE_TRY(check_number("executable_budget", o.executable_budget, 1, 100'000));
   ANELANE_TRY(check_number("shapes_per_model", o.shapes_per_model, 1, limits::kMaxRungs));
   ANELANE_TRY(check_number("shapes_total", o.shapes_total, 1, 4096));
@@ -82,10 +87,12 @@ Result<LaneOptions> read_options(const anelane_lane_options* from) {
   to.cache_dir = text_or_empty(o.cache_dir);
   to.temp_dir = text_or_empty(o.temp_dir);
   to.worker_path = text_or_empty(o.worker_path);
-  for (const auto& [name, value] : {std::pair{"lock_dir", &to.lock_dir}, std::pair{"cache_dir", &to.cache_dir},
-                                    std::pair{"temp_dir", &to.temp_dir}, std::pair{"worker_path", &to.worker_path}})
+  for (const auto& [name, value] :
+       {std::pair{"lock_dir", &to.lock_dir}, std::pair{"cache_dir", &to.cache_dir},
+        std::pair{"temp_dir", &to.temp_dir}, std::pair{"worker_path", &to.worker_path}})
     if (!value->empty() && value->front() != '/')
-      return error(Code::kInvalidArgument, std::string(name) + " is \"" + *value + "\"; an absolute path is needed");
+      return error(Code::kInvalidArgument,
+                   std::string(name) + " is \"" + *value + "\"; an absolute path is needed");
   return to;
 }
 
@@ -101,8 +108,10 @@ anelane_lane_stats make_stats(Lane& lane) {
   if (s.compiling_worker != 0) {
     out.compiling_shape = s.compiling_shape;
     out.compiling_ms = static_cast<uint64_t>(std::max<sched::Time>(s.compiling_since, 0)) / 1000;
-    out.compiling_predicted_ms = static_cast<uint64_t>(std::max<sched::Time>(s.compiling_predicted, 0)) / 1000;
-    if (const auto model = lane.driver().find_model(s.compiling_worker)) copy_text(out.compiling_model, model->name);
+    out.compiling_predicted_ms =
+        static_cast<uint64_t>(std::max<sched::Time>(s.compiling_predicted, 0)) / 1000;
+    if (const auto model = lane.driver().find_model(s.compiling_worker))
+      copy_text(out.compiling_model, model->name);
   }
   out.admitted = s.admitted;
   out.loaded = s.loaded;
@@ -127,8 +136,8 @@ ANELANE_API void anelane_lane_options_init(anelane_lane_options* options, size_t
   if (size >= sizeof(uint32_t)) options->struct_size = static_cast<uint32_t>(size);
 }
 
-ANELANE_API anelane_status anelane_lane_open(const anelane_lane_options* options, uint64_t deadline, anelane_lane* out,
-                                             anelane_error* err) {
+ANELANE_API anelane_status anelane_lane_open(const anelane_lane_options* options, uint64_t deadline,
+                                             anelane_lane* out, anelane_error* err) {
   return entry(err, [&]() -> Status {
     if (out == nullptr) return null_argument("out");
     ANELANE_TRY(check_may_block());
@@ -154,7 +163,8 @@ ANELANE_API anelane_status anelane_lane_close(anelane_lane handle, uint64_t dead
   });
 }
 
-ANELANE_API anelane_status anelane_lane_get_stats(anelane_lane handle, anelane_lane_stats* out, anelane_error* err) {
+ANELANE_API anelane_status anelane_lane_get_stats(anelane_lane handle, anelane_lane_stats* out,
+                                                  anelane_error* err) {
   return entry(err, [&]() -> Status {
     if (out == nullptr) return null_argument("out");
     ANELANE_TRY(check_struct(out, "out", sizeof(uint32_t)));
@@ -166,7 +176,8 @@ ANELANE_API anelane_status anelane_lane_get_stats(anelane_lane handle, anelane_l
   });
 }
 
-ANELANE_API anelane_status anelane_lane_describe(anelane_lane handle, char* buf, size_t cap, size_t* len, anelane_error* err) {
+ANELANE_API anelane_status anelane_lane_describe(anelane_lane handle, char* buf, size_t cap, size_t* len,
+                                                 anelane_error* err) {
   return entry(err, [&]() -> Status {
     if (buf == nullptr && cap > 0) return null_argument("buf");
     ANELANE_ASSIGN(const std::shared_ptr<Lane> lane, find_lane(handle));
@@ -182,7 +193,8 @@ ANELANE_API anelane_status anelane_lane_describe(anelane_lane handle, char* buf,
   });
 }
 
-ANELANE_API anelane_status anelane_lane_holder(const char* lock_dir, anelane_holder* out, anelane_error* err) {
+ANELANE_API anelane_status anelane_lane_holder(const char* lock_dir, anelane_holder* out,
+                                               anelane_error* err) {
   return entry(err, [&]() -> Status {
     if (out == nullptr) return null_argument("out");
     ANELANE_TRY(check_struct(out, "out", sizeof(uint32_t)));
@@ -208,7 +220,8 @@ ANELANE_API anelane_status anelane_lane_event_fd(anelane_lane handle, int* fd, a
   });
 }
 
-ANELANE_API anelane_status anelane_lane_next_completion(anelane_lane handle, anelane_op* out, void** user, anelane_error* err) {
+ANELANE_API anelane_status anelane_lane_next_completion(anelane_lane handle, anelane_op* out, void** user,
+                                                        anelane_error* err) {
   return entry(err, [&]() -> Status {
     if (out == nullptr) return null_argument("out");
     ANELANE_ASSIGN(const std::shared_ptr<Lane> lane, find_lane(handle));

@@ -9,11 +9,17 @@ using namespace anelane::abi;
 
 extern "C" {
 
-ANELANE_API uint32_t anelane_abi_version(void) { return ANELANE_ABI_VERSION; }
+ANELANE_API uint32_t anelane_abi_version(void) {
+  return ANELANE_ABI_VERSION;
+}
 
-ANELANE_API const char* anelane_version(void) { return worker::build_id(); }
+ANELANE_API const char* anelane_version(void) {
+  return worker::build_id();
+}
 
-ANELANE_API uint64_t anelane_now_ns(void) { return now_ns(); }
+ANELANE_API uint64_t anelane_now_ns(void) {
+  return now_ns();
+}
 
 ANELANE_API const char* anelane_status_name(anelane_status status) {
   const CodeInfo* info = find_code(status);
@@ -30,7 +36,8 @@ ANELANE_API size_t anelane_error_text(const anelane_error* e, char* buf, size_t 
       const auto add = [&text](const char* name, uint64_t value) {
         if (value != 0) text += std::string(" ") + name + "=" + std::to_string(value);
       };
-      if (e->status != ANELANE_OK) text += e->error_class == ANELANE_TRANSIENT ? " [transient]" : " [permanent]";
+      if (e->status != ANELANE_OK)
+        text += e->error_class == ANELANE_TRANSIENT ? " [transient]" : " [permanent]";
       const std::string model(e->model, strnlen(e->model, sizeof e->model));
       if (!model.empty()) text += " model=" + model;
       add("shape", e->shape);

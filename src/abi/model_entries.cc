@@ -34,7 +34,8 @@ Result<ModelOptions> read_model_options(const anelane_model_options* from) {
   const anelane_model_options o = read_struct(from, anelane_model_options{});
   if (o.flags != 0 || o.reserved0 != 0) return error(Code::kInvalidArgument, "flags and reserved0 must be 0");
   for (const uint64_t r : o.reserved)
-    if (r != 0) return error(Code::kInvalidArgument, "reserved members must be 0; use anelane_model_options_init");
+    if (r != 0)
+      return error(Code::kInvalidArgument, "reserved members must be 0; use anelane_model_options_init");
   if (o.rung_count > limits::kMaxRungs)
     return error(Code::kInvalidArgument, "rung_count is " + std::to_string(o.rung_count) + "; at most " +
                                              std::to_string(limits::kMaxRungs) + " rungs are served")
@@ -44,14 +45,15 @@ Result<ModelOptions> read_model_options(const anelane_model_options* from) {
   if (o.name != nullptr) to.name = o.name;
   if (o.numerics != nullptr) to.numerics = o.numerics;
   if (!to.numerics.empty() && to.numerics != "fast" && to.numerics != "lattice")
-    return error(Code::kInvalidArgument, "numerics is \"" + to.numerics + "\"; it must be \"fast\" or \"lattice\"");
+    return error(Code::kInvalidArgument,
+                 "numerics is \"" + to.numerics + "\"; it must be \"fast\" or \"lattice\"");
   to.progress = o.progress;
   to.progress_user = o.progress_user;
   return to;
 }
 
-Result<std::shared_ptr<LoadOperation>> make_load(anelane_lane handle, const char* path, const anelane_model_options* options,
-                                                 uint64_t deadline) {
+Result<std::shared_ptr<LoadOperation>> make_load(anelane_lane handle, const char* path,
+                                                 const anelane_model_options* options, uint64_t deadline) {
   if (path == nullptr) return null_argument("path");
   ANELANE_ASSIGN(std::shared_ptr<Lane> lane, find_lane(handle));
   ANELANE_ASSIGN(ModelOptions wanted, read_model_options(options));
@@ -69,7 +71,8 @@ ANELANE_API void anelane_model_options_init(anelane_model_options* options, size
   if (size >= sizeof(uint32_t)) options->struct_size = static_cast<uint32_t>(size);
 }
 
-ANELANE_API anelane_status anelane_model_inspect(const char* path, anelane_model_info* out, anelane_error* err) {
+ANELANE_API anelane_status anelane_model_inspect(const char* path, anelane_model_info* out,
+                                                 anelane_error* err) {
   return entry(err, [&]() -> Status {
     if (path == nullptr) return null_argument("path");
     if (out == nullptr) return null_argument("out");
@@ -83,8 +86,9 @@ ANELANE_API anelane_status anelane_model_inspect(const char* path, anelane_model
   });
 }
 
-ANELANE_API anelane_status anelane_model_load(anelane_lane lane, const char* path, const anelane_model_options* options,
-                                              uint64_t deadline, anelane_model* out, anelane_error* err) {
+ANELANE_API anelane_status anelane_model_load(anelane_lane lane, const char* path,
+                                              const anelane_model_options* options, uint64_t deadline,
+                                              anelane_model* out, anelane_error* err) {
   return entry(err, [&]() -> Status {
     if (out == nullptr) return null_argument("out");
     ANELANE_TRY(check_may_block());
@@ -103,7 +107,8 @@ ANELANE_API anelane_status anelane_model_retire(anelane_model handle, uint64_t d
   });
 }
 
-ANELANE_API anelane_status anelane_model_get_info(anelane_model handle, anelane_model_info* out, anelane_error* err) {
+ANELANE_API anelane_status anelane_model_get_info(anelane_model handle, anelane_model_info* out,
+                                                  anelane_error* err) {
   return entry(err, [&]() -> Status {
     if (out == nullptr) return null_argument("out");
     ANELANE_TRY(check_struct(out, "out", sizeof(uint32_t)));
@@ -113,21 +118,23 @@ ANELANE_API anelane_status anelane_model_get_info(anelane_model handle, anelane_
     info.engine = model->engine == "apple" ? ANELANE_ENGINE_APPLE : ANELANE_ENGINE_SOFT;
     info.cached_rungs = model->cached_rungs.load();
     copy_text(info.vector_space, model->vector_space);
-    ANELANE_TRY(model->lane->on_lane_thread([&] { info.first_ready_ms = model->lane->driver().predict_ms(*model, 0); }));
+    ANELANE_TRY(model->lane->on_lane_thread(
+        [&] { info.first_ready_ms = model->lane->driver().predict_ms(*model, 0); }));
     write_struct(out, info);
     return {};
   });
 }
 
-ANELANE_API anelane_status anelane_model_ports(anelane_model handle, uint32_t shape, anelane_port* out, size_t cap, size_t* count,
-                                               anelane_error* err) {
+ANELANE_API anelane_status anelane_model_ports(anelane_model handle, uint32_t shape, anelane_port* out,
+                                               size_t cap, size_t* count, anelane_error* err) {
   return entry(err, [&]() -> Status {
     if (count == nullptr) return null_argument("count");
     if (out == nullptr && cap > 0) return null_argument("out");
     ANELANE_ASSIGN(const std::shared_ptr<LaneModel> model, find_model(handle));
     ANELANE_TRY(find_rung(*model, shape).status());
     const std::vector<PortLayout> ports = port_layouts(model->summary, shape);
-    for (size_t i = 0; i < std::min(cap, ports.size()); ++i) ANELANE_TRY(check_struct(&out[i], "out", sizeof(uint32_t)));
+    for (size_t i = 0; i < std::min(cap, ports.size()); ++i)
+      ANELANE_TRY(check_struct(&out[i], "out", sizeof(uint32_t)));
     for (size_t i = 0; i < std::min(cap, ports.size()); ++i) {
       const PortLayout& p = ports[i];
       anelane_port to{};

@@ -5,6 +5,6 @@
 
 namespace anelane::abi {
 Result<ModelOptions> read_model_options(const anelane_model_options* from);
-Result<std::shared_ptr<LoadOperation>> make_load(anelane_lane lane, const char* path, const anelane_model_options* options,
-                                                 uint64_t deadline);
+Result<std::shared_ptr<LoadOperation>> make_load(anelane_lane lane, const char* path,
+                                                 const anelane_model_options* options, uint64_t deadline);
 }  // namespace anelane::abi

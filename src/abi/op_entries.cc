@@ -23,8 +23,9 @@ Result<std::shared_ptr<Op>> find_ended(anelane_op handle) {
 
 extern "C" {
 
-ANELANE_API anelane_status anelane_start_load(anelane_lane lane, const char* path, const anelane_model_options* options,
-                                              uint64_t deadline, anelane_done_fn fn, void* user, anelane_op* out,
+ANELANE_API anelane_status anelane_start_load(anelane_lane lane, const char* path,
+                                              const anelane_model_options* options, uint64_t deadline,
+                                              anelane_done_fn fn, void* user, anelane_op* out,
                                               anelane_error* err) {
   return entry(err, [&]() -> Status {
     if (out == nullptr) return null_argument("out");
@@ -33,8 +34,9 @@ ANELANE_API anelane_status anelane_start_load(anelane_lane lane, const char* pat
   });
 }
 
-ANELANE_API anelane_status anelane_start_lease(anelane_model handle, uint32_t shape, uint64_t deadline, anelane_done_fn fn,
-                                               void* user, anelane_op* out, anelane_error* err) {
+ANELANE_API anelane_status anelane_start_lease(anelane_model handle, uint32_t shape, uint64_t deadline,
+                                               anelane_done_fn fn, void* user, anelane_op* out,
+                                               anelane_error* err) {
   return entry(err, [&]() -> Status {
     if (out == nullptr) return null_argument("out");
     ANELANE_ASSIGN(const std::shared_ptr<LaneModel> model, find_ready_model(handle));
@@ -43,8 +45,9 @@ ANELANE_API anelane_status anelane_start_lease(anelane_model handle, uint32_t sh
   });
 }
 
-ANELANE_API anelane_status anelane_start_run(anelane_lease handle, const anelane_tensor* in, size_t n_in, uint64_t deadline,
-                                             anelane_done_fn fn, void* user, anelane_op* out, anelane_error* err) {
+ANELANE_API anelane_status anelane_start_run(anelane_lease handle, const anelane_tensor* in, size_t n_in,
+                                             uint64_t deadline, anelane_done_fn fn, void* user,
+                                             anelane_op* out, anelane_error* err) {
   return entry(err, [&]() -> Status {
     if (out == nullptr) return null_argument("out");
     LeaseId id;
@@ -57,8 +60,9 @@ ANELANE_API anelane_status anelane_start_run(anelane_lease handle, const anelane
   });
 }
 
-ANELANE_API anelane_status anelane_start_embed(anelane_model model, const anelane_tokens* items, size_t count, uint64_t deadline,
-                                               anelane_done_fn fn, void* user, anelane_op* out, anelane_error* err) {
+ANELANE_API anelane_status anelane_start_embed(anelane_model model, const anelane_tokens* items, size_t count,
+                                               uint64_t deadline, anelane_done_fn fn, void* user,
+                                               anelane_op* out, anelane_error* err) {
   return entry(err, [&]() -> Status {
     if (out == nullptr) return null_argument("out");
     ANELANE_ASSIGN(const std::shared_ptr<EmbedOperation> op, make_embed(model, items, count, deadline));
@@ -66,9 +70,9 @@ ANELANE_API anelane_status anelane_start_embed(anelane_model model, const anelan
   });
 }
 
-ANELANE_API anelane_status anelane_start_embed_texts(anelane_model model, const char* const* utf8, size_t count,
-                                                     uint64_t deadline, anelane_done_fn fn, void* user, anelane_op* out,
-                                                     anelane_error* err) {
+ANELANE_API anelane_status anelane_start_embed_texts(anelane_model model, const char* const* utf8,
+                                                     size_t count, uint64_t deadline, anelane_done_fn fn,
+                                                     void* user, anelane_op* out, anelane_error* err) {
   return entry(err, [&]() -> Status {
     if (out == nullptr) return null_argument("out");
     ANELANE_ASSIGN(const std::shared_ptr<EmbedOperation> op, make_embed_texts(model, utf8, count, deadline));
@@ -76,8 +80,8 @@ ANELANE_API anelane_status anelane_start_embed_texts(anelane_model model, const 
   });
 }
 
-ANELANE_API anelane_status anelane_start_retire(anelane_model handle, uint64_t deadline, anelane_done_fn fn, void* user,
-                                                anelane_op* out, anelane_error* err) {
+ANELANE_API anelane_status anelane_start_retire(anelane_model handle, uint64_t deadline, anelane_done_fn fn,
+                                                void* user, anelane_op* out, anelane_error* err) {
   return entry(err, [&]() -> Status {
     if (out == nullptr) return null_argument("out");
     ANELANE_ASSIGN(const std::shared_ptr<LaneModel> model, find_model(handle));
@@ -126,7 +130,8 @@ ANELANE_API anelane_status anelane_op_lease(anelane_op handle, anelane_lease* ou
   });
 }
 
-ANELANE_API anelane_status anelane_op_floats(anelane_op handle, const float** data, size_t* rows, size_t* cols, anelane_error* err) {
+ANELANE_API anelane_status anelane_op_floats(anelane_op handle, const float** data, size_t* rows,
+                                             size_t* cols, anelane_error* err) {
   return entry(err, [&]() -> Status {
     if (data == nullptr) return null_argument("data");
     ANELANE_ASSIGN(const std::shared_ptr<EmbedOperation> op, find_ended<EmbedOperation>(handle));
@@ -137,12 +142,14 @@ ANELANE_API anelane_status anelane_op_floats(anelane_op handle, const float** da
   });
 }
 
-ANELANE_API anelane_status anelane_op_output(anelane_op handle, uint32_t port, const void** data, size_t* bytes, anelane_error* err) {
+ANELANE_API anelane_status anelane_op_output(anelane_op handle, uint32_t port, const void** data,
+                                             size_t* bytes, anelane_error* err) {
   return entry(err, [&]() -> Status {
     if (data == nullptr) return null_argument("data");
     ANELANE_ASSIGN(const std::shared_ptr<RunOperation> op, find_ended<RunOperation>(handle));
     const std::vector<uint8_t>* output = op->output(port);
-    if (output == nullptr) return error(Code::kInvalidArgument, "port " + std::to_string(port) + " is not an output of this run");
+    if (output == nullptr)
+      return error(Code::kInvalidArgument, "port " + std::to_string(port) + " is not an output of this run");
     *data = output->data();
     if (bytes != nullptr) *bytes = output->size();
     return {};

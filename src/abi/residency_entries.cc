@@ -6,7 +6,8 @@ using namespace anelane::abi;
 
 extern "C" {
 
-ANELANE_API anelane_status anelane_predict(anelane_model handle, uint32_t shape, uint64_t* ready_in_ms, anelane_error* err) {
+ANELANE_API anelane_status anelane_predict(anelane_model handle, uint32_t shape, uint64_t* ready_in_ms,
+                                           anelane_error* err) {
   return entry(err, [&]() -> Status {
     if (ready_in_ms == nullptr) return null_argument("ready_in_ms");
     ANELANE_ASSIGN(const std::shared_ptr<LaneModel> model, find_ready_model(handle));
@@ -18,7 +19,8 @@ ANELANE_API anelane_status anelane_predict(anelane_model handle, uint32_t shape,
   });
 }
 
-ANELANE_API anelane_status anelane_admit(anelane_model handle, uint32_t shape, uint64_t deadline, anelane_error* err) {
+ANELANE_API anelane_status anelane_admit(anelane_model handle, uint32_t shape, uint64_t deadline,
+                                         anelane_error* err) {
   return entry(err, [&]() -> Status {
     ANELANE_TRY(check_may_block());
     ANELANE_ASSIGN(const std::shared_ptr<LaneModel> model, find_ready_model(handle));
@@ -27,8 +29,8 @@ ANELANE_API anelane_status anelane_admit(anelane_model handle, uint32_t shape, u
   });
 }
 
-ANELANE_API anelane_status anelane_lease_acquire(anelane_model handle, uint32_t shape, uint64_t deadline, anelane_lease* out,
-                                                 anelane_error* err) {
+ANELANE_API anelane_status anelane_lease_acquire(anelane_model handle, uint32_t shape, uint64_t deadline,
+                                                 anelane_lease* out, anelane_error* err) {
   if (out != nullptr && !fork_guard::forked()) {
     // The fast path, with nothing around it.
     if (ModelCore* core = find_core(handle)) {
@@ -58,7 +60,8 @@ ANELANE_API anelane_status anelane_lease_acquire(anelane_model handle, uint32_t 
   });
 }
 
-ANELANE_API anelane_status anelane_lease_map(anelane_lease handle, uint32_t port, anelane_tensor* out, anelane_error* err) {
+ANELANE_API anelane_status anelane_lease_map(anelane_lease handle, uint32_t port, anelane_tensor* out,
+                                             anelane_error* err) {
   return entry(err, [&]() -> Status {
     if (out == nullptr) return null_argument("out");
     LeaseId id;
@@ -74,8 +77,9 @@ ANELANE_API void anelane_lease_release(anelane_lease handle) {
   if (parse_lease(handle, &id) && !fork_guard::forked()) release_lease(id);
 }
 
-ANELANE_API anelane_status anelane_run(anelane_lease handle, const anelane_tensor* in, size_t n_in, const anelane_tensor* out,
-                                       size_t n_out, uint64_t deadline, anelane_error* err) {
+ANELANE_API anelane_status anelane_run(anelane_lease handle, const anelane_tensor* in, size_t n_in,
+                                       const anelane_tensor* out, size_t n_out, uint64_t deadline,
+                                       anelane_error* err) {
   return entry(err, [&]() -> Status {
     ANELANE_TRY(check_may_block());
     LeaseId id;

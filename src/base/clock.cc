@@ -14,7 +14,9 @@ uint64_t now_ns() {
   return static_cast<uint64_t>(ts.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(ts.tv_nsec);
 }
 
-int64_t now_us() { return static_cast<int64_t>(now_ns() / 1000); }
+int64_t now_us() {
+  return static_cast<int64_t>(now_ns() / 1000);
+}
 
 int64_t unix_ms() {
   timespec ts{};

@@ -22,7 +22,8 @@ Result<UniqueFd> open_regular(const std::string& path, struct stat* st) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd) return io_error("open", path, errno);
   if (::fstat(fd.get(), st) != 0) return io_error("examine", path, errno);
-  if (S_ISDIR(st->st_mode)) return error(Code::kIo, "cannot read " + path + ": it is a folder, a file is needed");
+  if (S_ISDIR(st->st_mode))
+    return error(Code::kIo, "cannot read " + path + ": it is a folder, a file is needed");
   if (!S_ISREG(st->st_mode)) return error(Code::kIo, "cannot read " + path + ": it is not a regular file");
   return fd;
 }
@@ -53,7 +54,9 @@ UniqueFd above_stdio(UniqueFd fd) {
   return higher ? std::move(higher) : std::move(fd);
 }
 
-std::string errno_text(int error_number) { return std::generic_category().message(error_number); }
+std::string errno_text(int error_number) {
+  return std::generic_category().message(error_number);
+}
 
 Status io_error(std::string_view doing, const std::string& path, int error_number) {
   return error(Code::kIo, "cannot " + std::string(doing) + " " + path + ": " + errno_text(error_number));
@@ -116,7 +119,8 @@ Status write_file_atomic(const std::string& path, std::span<const uint8_t> bytes
   if (!fd) return io_error("create", temp, errno);
   Status status = write_all(fd.get(), bytes, temp);
   if (status.ok() && ::fsync(fd.get()) != 0) status = io_error("flush", temp, errno);
-  if (status.ok() && ::rename(temp.c_str(), path.c_str()) != 0) status = io_error("rename into place", path, errno);
+  if (status.ok() && ::rename(temp.c_str(), path.c_str()) != 0)
+    status = io_error("rename into place", path, errno);
   if (!status.ok()) ::unlink(temp.c_str());
   return status;
 }

@@ -27,7 +27,8 @@ void set_log(LogFn fn, void* user, LogLevel min_level) {
 }
 
 bool log_enabled(LogLevel level) {
-  return static_cast<int32_t>(level) >= g_min_level.load(std::memory_order_acquire) && level != LogLevel::kOff;
+  return static_cast<int32_t>(level) >= g_min_level.load(std::memory_order_acquire) &&
+         level != LogLevel::kOff;
 }
 
 void log_line(LogLevel level, std::string_view line) {

@@ -1,5 +1,6 @@
-// Threads of the library take none of the host's asynchronous signals: the host's handlers run on the host's own
-// threads. Signals that a fault of the thread itself raises (SEGV, BUS, FPE, ILL, ABRT, TRAP, SYS) and PROF stay.
+// Threads of the library take none of the host's asynchronous signals: the host's handlers run on the host's
+// own threads. Signals that a fault of the thread itself raises (SEGV, BUS, FPE, ILL, ABRT, TRAP, SYS) and
+// PROF stay.
 #pragma once
 #include <pthread.h>
 #include <signal.h>
@@ -18,7 +19,8 @@ class QuietScope {
   QuietScope() {
     sigset_t quiet;
     sigfillset(&quiet);
-    for (int loud : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPROF}) sigdelset(&quiet, loud);
+    for (int loud : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPROF})
+      sigdelset(&quiet, loud);
     pthread_sigmask(SIG_BLOCK, &quiet, &before_);
   }
   ~QuietScope() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }

@@ -54,7 +54,7 @@ struct CodeInfo {
   const char* advice;  // what the user can do
 };
 const CodeInfo& code_info(Code code);
-const CodeInfo* find_code(int32_t number);      // nullptr: not a code of this build
+const CodeInfo* find_code(int32_t number);         // nullptr: not a code of this build
 const CodeInfo* find_code(std::string_view name);  // "SHAPE_COMPILING"; nullptr: unknown
 
 struct ErrorDetail {
@@ -99,14 +99,17 @@ class [[nodiscard]] Status {
   std::shared_ptr<const ErrorDetail> detail_;
 };
 
-inline Status error(Code code, std::string message) { return Status(code, std::move(message)); }
+inline Status error(Code code, std::string message) {
+  return Status(code, std::move(message));
+}
 
 // A T or the reason why there is none.
 template <class T>
 class [[nodiscard]] Result {
  public:
   Result(Status status) : status_(std::move(status)) {  // NOLINT: implicit on purpose
-    if (status_.ok()) status_ = Status(Code::kInternal, "a Result was made from an OK status without a value");
+    if (status_.ok())
+      status_ = Status(Code::kInternal, "a Result was made from an OK status without a value");
   }
   Result(T value) : value_(std::move(value)) {}  // NOLINT: implicit on purpose
   bool ok() const { return value_.has_value(); }
@@ -124,18 +127,18 @@ class [[nodiscard]] Result {
 };
 
 // Leaves the function with the error of `expr`, if it has one.
-#define ANELANE_TRY(expr)                                          \
-  do {                                                             \
-    ::anelane::Status anelane_try_status = (expr);                 \
-    if (!anelane_try_status.ok()) return anelane_try_status;       \
+#define ANELANE_TRY(expr)                                    \
+  do {                                                       \
+    ::anelane::Status anelane_try_status = (expr);           \
+    if (!anelane_try_status.ok()) return anelane_try_status; \
   } while (0)
 #define ANELANE_JOIN2(a, b) a##b
 #define ANELANE_JOIN(a, b) ANELANE_JOIN2(a, b)
 // ANELANE_ASSIGN(auto x, f()): x is the value of f(), or the function returns its error.
-#define ANELANE_ASSIGN(lhs, expr)                                              \
-  auto ANELANE_JOIN(anelane_result_, __LINE__) = (expr);                       \
-  if (!ANELANE_JOIN(anelane_result_, __LINE__).ok())                           \
-    return std::move(ANELANE_JOIN(anelane_result_, __LINE__)).status();        \
+#define ANELANE_ASSIGN(lhs, expr)                                       \
+  auto ANELANE_JOIN(anelane_result_, __LINE__) = (expr);                \
+  if (!ANELANE_JOIN(anelane_result_, __LINE__).ok())                    \
+    return std::move(ANELANE_JOIN(anelane_result_, __LINE__)).status(); \
   lhs = *std::move(ANELANE_JOIN(anelane_result_, __LINE__))
 
 }  // namespace anelane

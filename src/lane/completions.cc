@@ -1,6 +1,6 @@
 // Invariant: the pipe holds exactly one byte while the queue is not empty, so the descriptor is readable
-// exactly then. The completion thread only runs user callbacks; a callback that blocks delays other callbacks, never
-// a timer or a decision.
+// exactly then. The completion thread only runs user callbacks; a callback that blocks delays other
+// callbacks, never a timer or a decision.
 #include "lane/completions.h"
 
 #include <fcntl.h>
@@ -32,9 +32,13 @@ Result<std::unique_ptr<Completions>> Completions::create() {
   return self;
 }
 
-Completions::~Completions() { stop(); }
+Completions::~Completions() {
+  stop();
+}
 
-bool Completions::in_callback() { return t_in_callback; }
+bool Completions::in_callback() {
+  return t_in_callback;
+}
 
 Status Completions::ensure_thread() {
   std::lock_guard lock(mutex_);

@@ -1,5 +1,6 @@
 // Ends of operations on their way to the user: callbacks on one completion thread, made when it is first
-// needed, and a queue with an event descriptor for event loops. User code runs only here, never on the lane thread.
+// needed, and a queue with an event descriptor for event loops. User code runs only here, never on the lane
+// thread.
 #pragma once
 #include <condition_variable>
 #include <deque>

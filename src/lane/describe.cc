@@ -6,7 +6,9 @@
 namespace anelane {
 namespace {
 
-double to_ms(sched::Time t) { return static_cast<double>(t) / 1000; }
+double to_ms(sched::Time t) {
+  return static_cast<double>(t) / 1000;
+}
 
 Json describe_slots(const sched::WorkerView& worker) {
   Json slots = Json::array();
@@ -37,7 +39,8 @@ std::string describe_lane(Lane& lane) {
     if (const auto model = lane.driver().find_model(w.id)) {
       m.set("path", model->path).set("engine", model->engine).set("layers", model->summary.layers);
       m.set("vector_space", model->vector_space);
-      if (const auto stream = model->stream()) m.set("worker_pid", static_cast<int64_t>(stream->handle().pid()));
+      if (const auto stream = model->stream())
+        m.set("worker_pid", static_cast<int64_t>(stream->handle().pid()));
     }
     models.push(m.set("slots", describe_slots(w)));
   }

@@ -1,5 +1,6 @@
-// Events in, actions out. feed() may be called from inside an action (an exchange that fails at once, say): such
-// events wait in `events_` until the step in progress has been carried out, so the scheduler sees one at a time.
+// Events in, actions out. feed() may be called from inside an action (an exchange that fails at once, say):
+// such events wait in `events_` until the step in progress has been carried out, so the scheduler sees one at
+// a time.
 #include "lane/driver.h"
 
 #include <algorithm>
@@ -47,7 +48,9 @@ Event worker_event(EventKind kind, const LaneModel& model, uint32_t rung = 0) {
 }  // namespace
 
 Driver::Driver(Lane* lane, const LaneOptions& options)
-    : lane_(lane), options_(options), scheduler_(std::make_unique<sched::Scheduler>(scheduler_options(options))) {}
+    : lane_(lane),
+      options_(options),
+      scheduler_(std::make_unique<sched::Scheduler>(scheduler_options(options))) {}
 
 // A launch that a forced close did not wait for keeps the lane, and so this object, until it has ended.
 Driver::~Driver() {
@@ -163,20 +166,20 @@ void Driver::log_prewarm(const LaneModel& model, const Action& action) {
   const auto shapes = [&](uint32_t mask) {
     std::string text = "[";
     for (uint32_t i = 0; i < model.summary.ladder.size(); ++i)
-      if ((mask >> i & 1u) != 0) text += (text.size() > 1 ? ", " : "") + std::to_string(model.summary.ladder[i]);
+      if ((mask >> i & 1u) != 0)
+        text += (text.size() > 1 ? ", " : "") + std::to_string(model.summary.ladder[i]);
     return text + "]";
   };
   const uint32_t from_cache = static_cast<uint32_t>(__builtin_popcount(action.from_cache));
   const uint32_t compiled = static_cast<uint32_t>(__builtin_popcount(action.loaded)) - from_cache;
   char ms[32];
   snprintf(ms, sizeof ms, "%.1f", static_cast<double>(action.total) / 1000);
-  log_line(LogLevel::kInfo, std::string("direct-ANE prewarm ") + (action.cancelled ? "cancelled" : "finished") +
-                                ": lane=" + model.name + " loaded=" + shapes(action.loaded) +
-                                " loaded_from_cache=" + std::to_string(from_cache) +
-                                " compiled=" + std::to_string(compiled) +
-                                " already_resident=" + shapes(action.already_resident) +
-                                " skipped_for_budget=" + shapes(action.skipped_for_budget) +
-                                " failed=" + shapes(action.failed) + " total_ms=" + ms);
+  log_line(LogLevel::kInfo,
+           std::string("direct-ANE prewarm ") + (action.cancelled ? "cancelled" : "finished") +
+               ": lane=" + model.name + " loaded=" + shapes(action.loaded) +
+               " loaded_from_cache=" + std::to_string(from_cache) + " compiled=" + std::to_string(compiled) +
+               " already_resident=" + shapes(action.already_resident) + " skipped_for_budget=" +
+               shapes(action.skipped_for_budget) + " failed=" + shapes(action.failed) + " total_ms=" + ms);
 }
 
 // ---- admissions and evictions ----
@@ -201,9 +204,8 @@ void Driver::start_admission(const Action& action) {
     const uint64_t elapsed_ms = (now_ns() - a.sent_ns) / 1'000'000;
     const uint64_t predicted_ms = a.predicted > 0 ? static_cast<uint64_t>(a.predicted) / 1000 : 0;
     const uint64_t left = predicted_ms > elapsed_ms ? predicted_ms - elapsed_ms : 0;
-    lane_->completions().call([fn = model->options.progress, user = model->options.progress_user, p = *progress, left] {
-      fn(user, p.shape, p.layer, p.layers, left);
-    });
+    lane_->completions().call([fn = model->options.progress, user = model->options.progress_user,
+                               p = *progress, left] { fn(user, p.shape, p.layer, p.layers, left); });
   };
   x.done = [this, model, generation = action.generation, rung](Result<worker::Frame> reply) {
     admission_answered(model, generation, rung, std::move(reply));
@@ -211,26 +213,29 @@ void Driver::start_admission(const Action& action) {
   model->admissions[rung].exchange = model->link->submit(std::move(x));
 }
 
-void Driver::admission_answered(const std::shared_ptr<LaneModel>& model, sched::Generation generation, uint32_t rung,
-                                Result<worker::Frame> reply) {
+void Driver::admission_answered(const std::shared_ptr<LaneModel>& model, sched::Generation generation,
+                                uint32_t rung, Result<worker::Frame> reply) {
   if (!reply.ok() || model->generation != generation) return;  // the link has reported the fault
   Event e = worker_event(EventKind::kAdmissionDone, *model, rung);
   if (reply->type == worker::FrameType::kAdmitted) {
     const auto body = worker::parse_admitted(reply->body);
     if (!body.ok()) return model->link->fail(body.status());
     if (body->shape != model->summary.ladder[rung])
-      return model->link->fail(error(Code::kProtocol, "the worker admitted another shape than the one asked for"));
+      return model->link->fail(
+          error(Code::kProtocol, "the worker admitted another shape than the one asked for"));
     e.cache_hit = body->cache_hit_layers.value_or(0);
     e.compiled = body->compiled_layers.value_or(0);
     model->cached_rungs.fetch_or(1u << rung);
   } else if (reply->type == worker::FrameType::kFailed) {
     Status failed;
-    if (Status bad = worker::parse_failed(reply->body, &failed); !bad.ok()) return model->link->fail(std::move(bad));
+    if (Status bad = worker::parse_failed(reply->body, &failed); !bad.ok())
+      return model->link->fail(std::move(bad));
     e.code = failed.code();
     e.permanent = !failed.detail().transient;
     model->last_failure[rung] = std::move(failed);
   } else {
-    return model->link->fail(error(Code::kProtocol, "the worker answered an admission with a frame of another kind"));
+    return model->link->fail(
+        error(Code::kProtocol, "the worker answered an admission with a frame of another kind"));
   }
   feed(e);
 }
@@ -249,10 +254,12 @@ void Driver::start_eviction(const Action& action) {
     Event e = worker_event(EventKind::kEvictionDone, *model, rung);
     if (reply->type == worker::FrameType::kFailed) {
       Status failed;
-      if (Status bad = worker::parse_failed(reply->body, &failed); !bad.ok()) return model->link->fail(std::move(bad));
+      if (Status bad = worker::parse_failed(reply->body, &failed); !bad.ok())
+        return model->link->fail(std::move(bad));
       e.code = failed.code();
     } else if (reply->type != worker::FrameType::kEvicted) {
-      return model->link->fail(error(Code::kProtocol, "the worker answered an eviction with a frame of another kind"));
+      return model->link->fail(
+          error(Code::kProtocol, "the worker answered an eviction with a frame of another kind"));
     }
     feed(e);
   };
@@ -261,8 +268,8 @@ void Driver::start_eviction(const Action& action) {
 
 // ---- requests ----
 
-sched::TicketId Driver::request(const std::shared_ptr<LaneModel>& model, uint32_t rung, uint64_t deadline_ns, bool pin,
-                                Answer answer) {
+sched::TicketId Driver::request(const std::shared_ptr<LaneModel>& model, uint32_t rung, uint64_t deadline_ns,
+                                bool pin, Answer answer) {
   if (stopped_) {
     answer(lane_->closed_status());
     return 0;
@@ -325,14 +332,17 @@ void Driver::answer(const Action& action) {
   if (!said.ok() && said.code() == action.code) {
     status = said;  // the worker's own words
   } else if (action.code == Code::kShapeCompiling) {
-    status = error(action.code, what + " is not ready in time; ask again in " + std::to_string(action.retry_after_ms) + " ms");
+    status = error(action.code, what + " is not ready in time; ask again in " +
+                                    std::to_string(action.retry_after_ms) + " ms");
   } else if (action.code == Code::kResourcesExhausted) {
     status = action.retry_after_ms == 0
-                 ? error(action.code, what + " can never fit: it needs " + std::to_string(ticket.model->summary.layers) +
-                                          " programs, the budget is " + std::to_string(options_.executable_budget))
+                 ? error(action.code,
+                         what + " can never fit: it needs " + std::to_string(ticket.model->summary.layers) +
+                             " programs, the budget is " + std::to_string(options_.executable_budget))
                        .with_class(false)
                        .with_limit(options_.executable_budget)
-                 : error(action.code, "no room for " + what + " on the engine now; release leases or ask again in " +
+                 : error(action.code, "no room for " + what +
+                                          " on the engine now; release leases or ask again in " +
                                           std::to_string(action.retry_after_ms) + " ms");
   } else if (action.code == Code::kClosed) {
     status = lane_->closed_status();
@@ -368,7 +378,9 @@ bool Driver::compiling(const LaneModel& model, uint32_t rung) {
   return !model.core->gates[rung].is_open();
 }
 
-sched::Snapshot Driver::snapshot() { return scheduler_->snapshot(now_us()); }
+sched::Snapshot Driver::snapshot() {
+  return scheduler_->snapshot(now_us());
+}
 
 void Driver::stop(Code code) {
   if (stopped_) return;

@@ -1,6 +1,6 @@
 // The driver stands between the scheduler, which decides, and workers and callers, who act. Lane thread only.
-// Every event goes through feed(), one at a time and in order; the actions of one step are carried out before the next
-// event is taken. Nothing here decides what runs when.
+// Every event goes through feed(), one at a time and in order; the actions of one step are carried out before
+// the next event is taken. Nothing here decides what runs when.
 #pragma once
 #include <deque>
 #include <functional>
@@ -30,7 +30,8 @@ class Driver {
   ~Driver();
 
   // ---- models ----
-  // Starts the first worker of a model whose headers have been read. `done` comes when it is ready or has failed.
+  // Starts the first worker of a model whose headers have been read. `done` comes when it is ready or has
+  // failed.
   void start_model(std::shared_ptr<LaneModel> model, std::function<void(Status)> done);
   // The load is not wanted any more.
   void abandon_start(const std::shared_ptr<LaneModel>& model);
@@ -38,8 +39,8 @@ class Driver {
 
   // ---- requests ----
   // 0: it was answered already, before this returned.
-  sched::TicketId request(const std::shared_ptr<LaneModel>& model, uint32_t rung, uint64_t deadline_ns, bool pin,
-                          Answer answer);
+  sched::TicketId request(const std::shared_ptr<LaneModel>& model, uint32_t rung, uint64_t deadline_ns,
+                          bool pin, Answer answer);
   void cancel(sched::TicketId ticket);
   // Gives back a lease that the lane thread holds.
   void release(const std::shared_ptr<LaneModel>& model, uint32_t rung, sched::SlotGate::Epoch epoch);
@@ -79,8 +80,8 @@ class Driver {
   std::shared_ptr<LaneModel> model_of(sched::WorkerId worker) const;
 
   void start_admission(const sched::Action& action);
-  void admission_answered(const std::shared_ptr<LaneModel>& model, sched::Generation generation, uint32_t rung,
-                          Result<worker::Frame> reply);
+  void admission_answered(const std::shared_ptr<LaneModel>& model, sched::Generation generation,
+                          uint32_t rung, Result<worker::Frame> reply);
   void start_eviction(const sched::Action& action);
   void answer(const sched::Action& action);
   void spawn(const sched::Action& action);
@@ -110,10 +111,11 @@ class Driver {
   bool feeding_ = false, stopped_ = false, ending_ = false;
   LoopThread::TimerId timer_{}, tick_timer_{};
 
-  std::map<sched::WorkerId, std::shared_ptr<LaneModel>> models_;             // known to the scheduler
-  std::map<LaneModel*, std::pair<std::shared_ptr<LaneModel>, Started>> starting_;  // first worker not ready yet
-  std::list<std::shared_ptr<LaneModel>> failed_starts_;                      // their processes are ending
-  std::deque<std::shared_ptr<LaneModel>> retired_;                           // cores still answer RETIRED
+  std::map<sched::WorkerId, std::shared_ptr<LaneModel>> models_;  // known to the scheduler
+  std::map<LaneModel*, std::pair<std::shared_ptr<LaneModel>, Started>>
+      starting_;                                         // first worker not ready yet
+  std::list<std::shared_ptr<LaneModel>> failed_starts_;  // their processes are ending
+  std::deque<std::shared_ptr<LaneModel>> retired_;       // cores still answer RETIRED
   std::list<Launch> launches_;
   std::function<void()> all_gone_;
 

@@ -1,7 +1,7 @@
-// Lease expiry (L3.2) without a clock on the fast path: while any lease is held the lane thread ticks eight times
-// per lease_max, and a lease that was neither granted nor used for nine ticks is given back for its holder. So a lease lives
-// at least lease_max and at most an eighth longer. With no lease held there is no tick and no wake-up: the first lease after
-// a quiet time asks for it (`ticking`).
+// Lease expiry (L3.2) without a clock on the fast path: while any lease is held the lane thread ticks eight
+// times per lease_max, and a lease that was neither granted nor used for nine ticks is given back for its
+// holder. So a lease lives at least lease_max and at most an eighth longer. With no lease held there is no
+// tick and no wake-up: the first lease after a quiet time asks for it (`ticking`).
 #include <algorithm>
 
 #include "base/clock.h"
@@ -31,7 +31,8 @@ void Driver::tick() {
   publish_time(now);
   for (auto& [id, model] : models_) {
     model->core->tick.fetch_add(1, std::memory_order_relaxed);
-    // Sequentially consistent, before the look: a lease that this look misses sees `ticking` false and wakes us.
+    // Sequentially consistent, before the look: a lease that this look misses sees `ticking` false and wakes
+    // us.
     model->core->ticking.store(false);
     any = expire_leases(*model) || any;
   }

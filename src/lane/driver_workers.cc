@@ -1,6 +1,6 @@
-// Lives of workers. A launch blocks (fork, exec, HELLO), so it runs on a short-lived thread that only posts its
-// result back; the load that follows is an ordinary exchange. The first life of a model is reported to whoever loads
-// it; later ones to the scheduler as WorkerReady or StartFailed.
+// Lives of workers. A launch blocks (fork, exec, HELLO), so it runs on a short-lived thread that only posts
+// its result back; the load that follows is an ordinary exchange. The first life of a model is reported to
+// whoever loads it; later ones to the scheduler as WorkerReady or StartFailed.
 //
 // Order at a death: fault (the scheduler holds gate and charge) → the process is ended → exit confirmed
 // → the scheduler says when the replacement may start.
@@ -27,7 +27,9 @@ constexpr uint64_t kArenaBays = 3;  // one for the holder of the stream, two for
 worker::InitBody init_body(const Lane& lane, const ModelOptions& model, uint64_t arena_bytes) {
   const LaneOptions& o = lane.options();
   worker::InitBody init;
-  init.engine = o.engine == EngineChoice::kApple ? "apple" : o.engine == EngineChoice::kSoft ? "soft" : "auto";
+  init.engine = o.engine == EngineChoice::kApple  ? "apple"
+                : o.engine == EngineChoice::kSoft ? "soft"
+                                                  : "auto";
   init.cache_dir = o.cache_dir.empty() ? join_path(lane.folder(), "programs") : o.cache_dir;
   init.temp_dir = o.temp_dir;
   init.numerics = model.numerics;
@@ -96,9 +98,11 @@ void Driver::start_worker(std::shared_ptr<LaneModel> model, sched::Generation ge
   launches_.push_back({{}, shared_abort});
   const auto launch = std::prev(launches_.end());
   // The thread keeps the lane alive: it may outlast a close that was forced.
-  auto job = [this, lane = lane_->shared_from_this(), model, generation, done, shared_abort, launch]() mutable {
+  auto job = [this, lane = lane_->shared_from_this(), model, generation, done, shared_abort,
+              launch]() mutable {
     std::shared_ptr<worker::Arena> arena;
-    Result<std::unique_ptr<worker::WorkerHandle>> handle = [&]() -> Result<std::unique_ptr<worker::WorkerHandle>> {
+    Result<std::unique_ptr<worker::WorkerHandle>> handle =
+        [&]() -> Result<std::unique_ptr<worker::WorkerHandle>> {
       ANELANE_ASSIGN(arena, worker::Arena::create(model->bay_bytes * kArenaBays));
       worker::LaunchOptions options;
       options.thread_mode = lane->options().thread_mode;
@@ -130,13 +134,14 @@ void Driver::start_worker(std::shared_ptr<LaneModel> model, sched::Generation ge
 }
 
 void Driver::launched(std::shared_ptr<LaneModel> model, sched::Generation generation,
-                      Result<std::unique_ptr<worker::WorkerHandle>> handle, std::shared_ptr<worker::Arena> arena,
-                      Started done) {
+                      Result<std::unique_ptr<worker::WorkerHandle>> handle,
+                      std::shared_ptr<worker::Arena> arena, Started done) {
   if (!handle.ok()) return done(std::move(handle).status());
   // Not wanted any more: the handle's destructor ends the process.
   if (ending_) return done(lane_->closed_status());
   if (generation == 1 && !starting_.contains(model.get())) return;
-  auto stream = std::make_shared<WorkerStream>(*std::move(handle), std::move(arena), model->bay_bytes, generation);
+  auto stream =
+      std::make_shared<WorkerStream>(*std::move(handle), std::move(arena), model->bay_bytes, generation);
   auto link = WorkerLink::open(&lane_->loop(), stream, link_events(model, generation));
   if (!link.ok()) return done(std::move(link).status());
   if (model->link) model->link->close();
@@ -155,7 +160,8 @@ void Driver::launched(std::shared_ptr<LaneModel> model, sched::Generation genera
   model->link->submit(std::move(x));
 }
 
-void Driver::loaded(const std::shared_ptr<LaneModel>& model, Result<worker::Frame> reply, const Started& done) {
+void Driver::loaded(const std::shared_ptr<LaneModel>& model, Result<worker::Frame> reply,
+                    const Started& done) {
   if (!reply.ok()) return done(std::move(reply).status());
   Status failed;
   if (reply->type == worker::FrameType::kFailed) {
@@ -174,14 +180,18 @@ Status Driver::take_report(const std::shared_ptr<LaneModel>& model, const worker
   const ModelSummary& expected = model->summary;
   if (report.ladder != expected.ladder || report.layers != expected.layers || report.dim != expected.dim ||
       report.width != expected.width || report.ceiling != expected.ceiling || report.vocab != expected.vocab)
-    return error(Code::kModelInvalid, model->path + ": the worker read another model than the library did; was the folder "
-                                                    "changed? Load it again");
+    return error(Code::kModelInvalid,
+                 model->path +
+                     ": the worker read another model than the library did; was the folder "
+                     "changed? Load it again");
   const auto stream = model->link->stream();
   const worker::HelloBody& hello = stream->handle().hello();
   const std::string space = vector_space_of(hello, report);
   if (!model->vector_space.empty() && space != model->vector_space)
-    return error(Code::kModelInvalid, model->path + ": the checkpoint or the engine is another one than before; retire the model "
-                                                    "and load it again");
+    return error(Code::kModelInvalid,
+                 model->path +
+                     ": the checkpoint or the engine is another one than before; retire the model "
+                     "and load it again");
   uint32_t mask = 0;
   if (report.cached_shapes)
     for (size_t i = 0; i < expected.ladder.size(); ++i)
@@ -201,7 +211,8 @@ Status Driver::take_report(const std::shared_ptr<LaneModel>& model, const worker
     spec.prewarm = options_.prewarm;
     spec.gates = model->core->gates.data();
     for (size_t i = 0; i < report.ladder.size(); ++i) {
-      // The table is of the Neural Engine's compiler; what the soft engine takes is learned at the first compile.
+      // The table is of the Neural Engine's compiler; what the soft engine takes is learned at the first
+      // compile.
       spec.seed_compile[i] = hello.engine == "apple"
                                  ? sched::seed_compile_cost(report.layers, report.width, report.ladder[i])
                                  : sched::kUnknown;
@@ -225,7 +236,8 @@ Status Driver::take_report(const std::shared_ptr<LaneModel>& model, const worker
 Status Driver::publish_core(const std::shared_ptr<LaneModel>& model) {
   ModelCore* core = claim_core();
   if (core == nullptr)
-    return error(Code::kResourcesExhausted, "this process has " + std::to_string(kMaxCores) + " models already; retire some");
+    return error(Code::kResourcesExhausted,
+                 "this process has " + std::to_string(kMaxCores) + " models already; retire some");
   model->core = core;
   model->core_generation = core->generation.load(std::memory_order_relaxed);
   const auto& ladder = model->summary.ladder;
@@ -241,7 +253,8 @@ Status Driver::publish_core(const std::shared_ptr<LaneModel>& model) {
   return {};
 }
 
-WorkerLink::Events Driver::link_events(const std::shared_ptr<LaneModel>& model, sched::Generation generation) {
+WorkerLink::Events Driver::link_events(const std::shared_ptr<LaneModel>& model,
+                                       sched::Generation generation) {
   WorkerLink::Events events;
   std::weak_ptr<LaneModel> weak = model;
   events.fault = [this, weak, generation](const Status& why) {

@@ -1,9 +1,9 @@
-// States on the lane thread: waiting for a lease (ticket_) → leased, exchange queued (exchange_, !sent_) → on the
-// wire (sent_) → … → ended. The caller may be told the end early (cancel, deadline, close) while the exchange is on
-// the wire; then the reply is drained, the lease given back, and nothing more is asked (L5.3).
+// States on the lane thread: waiting for a lease (ticket_) → leased, exchange queued (exchange_, !sent_) → on
+// the wire (sent_) → … → ended. The caller may be told the end early (cancel, deadline, close) while the
+// exchange is on the wire; then the reply is drained, the lease given back, and nothing more is asked (L5.3).
 //
-// A group is one exchange under one lease; a group larger than the arena's bay takes several, in a row, under the same
-// lease.
+// A group is one exchange under one lease; a group larger than the arena's bay takes several, in a row, under
+// the same lease.
 #include "lane/embed_operation.h"
 
 #include <algorithm>
@@ -104,7 +104,8 @@ Status EmbedOperation::fill(WorkerStream& stream, worker::EmbedBody* body) {
     tokens += more;
     ++chunk_;
   }
-  if (chunk_ == 0) return error(Code::kInternal, "a sequence does not fit into the shared memory made for its model");
+  if (chunk_ == 0)
+    return error(Code::kInternal, "a sequence does not fit into the shared memory made for its model");
   body->shape = model_->summary.ladder[group.rung];
   body->ids_offset = 0;
   body->out_offset = out_offset_ = embed_layout(tokens, chunk_, dim).out_offset;
@@ -123,14 +124,15 @@ void EmbedOperation::answered(Result<worker::Frame> reply) {
   sent_ = false;
   auto stream = std::move(stream_);
   if (ended()) return end({});  // drained
-  if (!reply.ok())
-    return end(model_->with_names(std::move(reply).status(), groups_[group_].rung));
+  if (!reply.ok()) return end(model_->with_names(std::move(reply).status(), groups_[group_].rung));
   if (reply->type == worker::FrameType::kFailed) {
     Status failed;
     Status bad = worker::parse_failed(reply->body, &failed);
     if (bad.ok()) return end(model_->with_names(std::move(failed), groups_[group_].rung));
     lane_->driver().fault(model_, stream->generation(), bad);
-    return end(model_->with_names(error(Code::kEngineCrashed, "the worker's reply was malformed: " + bad.message()), groups_[group_].rung));
+    return end(
+        model_->with_names(error(Code::kEngineCrashed, "the worker's reply was malformed: " + bad.message()),
+                           groups_[group_].rung));
   }
   stream_ = stream;
   Status taken = take_rows(*reply);
@@ -138,7 +140,9 @@ void EmbedOperation::answered(Result<worker::Frame> reply) {
   if (!taken.ok()) {
     // L5.2: a reply that does not hold what was asked for is a fault of the channel.
     lane_->driver().fault(model_, stream->generation(), taken);
-    return end(model_->with_names(error(Code::kEngineCrashed, "the worker's reply was not valid: " + taken.message()), groups_[group_].rung));
+    return end(model_->with_names(
+        error(Code::kEngineCrashed, "the worker's reply was not valid: " + taken.message()),
+        groups_[group_].rung));
   }
   Group& group = groups_[group_];
   group.done += chunk_;
@@ -156,8 +160,9 @@ Status EmbedOperation::take_rows(const worker::Frame& reply) {
   ANELANE_ASSIGN(const worker::EmbeddedBody body, worker::decode_embedded(reply.body));
   const uint32_t dim = model_->summary.dim;
   if (body.count != chunk_ || body.dim != dim)
-    return error(Code::kProtocol, "asked for " + std::to_string(chunk_) + " × " + std::to_string(dim) + " floats, the reply says " +
-                                      std::to_string(body.count) + " × " + std::to_string(body.dim));
+    return error(Code::kProtocol, "asked for " + std::to_string(chunk_) + " × " + std::to_string(dim) +
+                                      " floats, the reply says " + std::to_string(body.count) + " × " +
+                                      std::to_string(body.dim));
   const Group& group = groups_[group_];
   const uint8_t* at = stream_->arena().data() + out_offset_;
   for (size_t i = 0; i < chunk_; ++i, at += dim * sizeof(float)) {

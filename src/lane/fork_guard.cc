@@ -13,7 +13,7 @@
 namespace anelane::fork_guard {
 namespace {
 
-constexpr size_t kMaxFds = 4096;  // lock, stream, control, log and exit handle of 800 workers
+constexpr size_t kMaxFds = 4096;                // lock, stream, control, log and exit handle of 800 workers
 std::array<std::atomic<int>, kMaxFds> g_fds{};  // fd + 1; 0 = free
 std::atomic<bool> g_forked{false};
 std::once_flag g_once;
@@ -32,11 +32,15 @@ void install() {
   std::call_once(g_once, [] { pthread_atfork(nullptr, nullptr, in_child); });
 }
 
-bool forked() { return g_forked.load(std::memory_order_relaxed); }
+bool forked() {
+  return g_forked.load(std::memory_order_relaxed);
+}
 
 Status check() {
   if (!forked()) return {};
-  return error(Code::kForked, "this process was forked from one that uses the lane: call exec, or use the lane in the parent only");
+  return error(
+      Code::kForked,
+      "this process was forked from one that uses the lane: call exec, or use the lane in the parent only");
 }
 
 void enter(int fd) {

@@ -1,5 +1,6 @@
-// After fork() the child must not touch the lane: its copies of lock and streams are closed there at once, and every
-// call answers FORKED. One registry for the process; descriptors that matter are entered while they are open.
+// After fork() the child must not touch the lane: its copies of lock and streams are closed there at once,
+// and every call answers FORKED. One registry for the process; descriptors that matter are entered while they
+// are open.
 #pragma once
 
 #include "base/status.h"

@@ -1,8 +1,9 @@
-// Opening and closing. The registry (one map for the process, from lock folder to lane) makes two opens of one folder
-// the same lane; whoever comes while the lane is being opened or closed waits for that to end.
+// Opening and closing. The registry (one map for the process, from lock folder to lane) makes two opens of
+// one folder the same lane; whoever comes while the lane is being opened or closed waits for that to end.
 //
-// Closing, in order: new calls are refused → everybody who waits is answered CLOSED → workers are asked to end; at the
-// deadline they are killed → the lane thread ends → the last callbacks run → the lock's descriptor is closed.
+// Closing, in order: new calls are refused → everybody who waits is answered CLOSED → workers are asked to
+// end; at the deadline they are killed → the lane thread ends → the last callbacks run → the lock's
+// descriptor is closed.
 #include "lane/lane.h"
 
 #include <unistd.h>
@@ -26,7 +27,8 @@ struct LaneRegistry {
   std::map<std::string, Entry> lanes;
 
   static LaneRegistry& get() {
-    static LaneRegistry* registry = new LaneRegistry;  // never destroyed: exit() may come while a lane is open
+    static LaneRegistry* registry =
+        new LaneRegistry;  // never destroyed: exit() may come while a lane is open
     return *registry;
   }
   static uint32_t& opens(Lane& lane) { return lane.opens_; }
@@ -79,13 +81,15 @@ Result<std::shared_ptr<Lane>> Lane::open(const LaneOptions& options, uint64_t de
     if (it->second.lane) {
       Lane& lane = *it->second.lane;
       if (const std::string name = first_difference(lane.options_, options); !name.empty())
-        return error(Code::kInvalidArgument, "the lane at " + folder + " is open in this process with another " + name +
+        return error(Code::kInvalidArgument, "the lane at " + folder +
+                                                 " is open in this process with another " + name +
                                                  "; use the same options or close it first");
       ++LaneRegistry::opens(lane);
       return it->second.lane;
     }
     if (!wait_until(registry.changed, lock, deadline_ns))
-      return error(Code::kLaneBusy, "another thread of this process is opening or closing the lane at " + folder);
+      return error(Code::kLaneBusy,
+                   "another thread of this process is opening or closing the lane at " + folder);
   }
   registry.lanes[folder];  // being opened
   lock.unlock();
@@ -162,7 +166,8 @@ Status Lane::shut_down(uint64_t deadline_ns) {
   fork_guard::leave(lock_.fd());
   lock_.close();
   if (unconfirmed)
-    return error(Code::kDeadlineExceeded, "a worker could not be ended in time; the lane stays busy until it is gone");
+    return error(Code::kDeadlineExceeded,
+                 "a worker could not be ended in time; the lane stays busy until it is gone");
   return {};
 }
 

@@ -1,8 +1,8 @@
 // A running lane: the lock, the lane thread with its driver, the completion side, and everything in flight.
 //
-// States: open → closing (new calls get CLOSED, waiting ones are answered, workers end) → closed. A lane is shared
-// by every open of the same lock path in this process and really closed by the last close.
-// Threads: every public method may be called from any thread unless marked otherwise.
+// States: open → closing (new calls get CLOSED, waiting ones are answered, workers end) → closed. A lane is
+// shared by every open of the same lock path in this process and really closed by the last close. Threads:
+// every public method may be called from any thread unless marked otherwise.
 #pragma once
 #include <atomic>
 #include <cstdint>

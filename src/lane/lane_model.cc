@@ -15,7 +15,9 @@ Result<std::shared_ptr<const Tokenizer>> LaneModel::tokenizer() {
 Status LaneModel::check_sequence(std::span<const int32_t> ids, int64_t item) const {
   const std::string which = item < 0 ? "the sequence" : "item " + std::to_string(item);
   if (ids.empty())
-    return error(Code::kInvalidSequence, which + " has no tokens; give at least one").with_item(item).with_model(name);
+    return error(Code::kInvalidSequence, which + " has no tokens; give at least one")
+        .with_item(item)
+        .with_model(name);
   if (ids.size() > summary.ceiling)
     return error(Code::kSequenceTooLong, which + " has " + std::to_string(ids.size()) + " tokens, " + name +
                                              " takes at most " + std::to_string(summary.ceiling) +
@@ -25,9 +27,9 @@ Status LaneModel::check_sequence(std::span<const int32_t> ids, int64_t item) con
         .with_model(name);
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] >= 0 && static_cast<uint32_t>(ids[i]) < summary.vocab) continue;
-    return error(Code::kInvalidSequence, which + ": token " + std::to_string(i) + " is " + std::to_string(ids[i]) +
-                                             ", the vocabulary of " + name + " has " +
-                                             std::to_string(summary.vocab) + " entries")
+    return error(Code::kInvalidSequence, which + ": token " + std::to_string(i) + " is " +
+                                             std::to_string(ids[i]) + ", the vocabulary of " + name +
+                                             " has " + std::to_string(summary.vocab) + " entries")
         .with_item(item)
         .with_limit(summary.vocab)
         .with_model(name);

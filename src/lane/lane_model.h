@@ -1,8 +1,8 @@
 // A model of the lane. What callers need is immutable after the load or behind `mutex`; the rest belongs to
 // the lane thread and is marked so.
 //
-// States: loading → ready → retiring → retired. A worker that dies leaves the model `ready`: its requests wait or are
-// answered by the scheduler's rules until the replacement is up.
+// States: loading → ready → retiring → retired. A worker that dies leaves the model `ready`: its requests
+// wait or are answered by the scheduler's rules until the replacement is up.
 #pragma once
 #include <atomic>
 #include <functional>

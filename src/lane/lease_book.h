@@ -1,8 +1,9 @@
-// The leases that callers hold of one shape. Fixed records, found by index, never freed: a stale handle meets a
-// record of another generation and nothing else. Taking and giving back are a few atomic steps on memory of this shape only.
+// The leases that callers hold of one shape. Fixed records, found by index, never freed: a stale handle meets
+// a record of another generation and nothing else. Taking and giving back are a few atomic steps on memory of
+// this shape only.
 //
-// A record's generation is odd while it is leased. It lives in 36 bits of the handle; a record whose generation would
-// wrap is not used again.
+// A record's generation is odd while it is leased. It lives in 36 bits of the handle; a record whose
+// generation would wrap is not used again.
 #pragma once
 #include <array>
 #include <atomic>
@@ -72,7 +73,8 @@ class LeaseBook {
     const uint32_t held_epoch = r.epoch.load(std::memory_order_relaxed);
     const int32_t held_bay = r.bay.load(std::memory_order_relaxed);
     uint64_t expected = generation;
-    if (!r.generation.compare_exchange_strong(expected, generation + 1, std::memory_order_acq_rel)) return false;
+    if (!r.generation.compare_exchange_strong(expected, generation + 1, std::memory_order_acq_rel))
+      return false;
     *epoch = held_epoch;
     *bay = held_bay;
     if (generation + 2 < kGenerationMask)

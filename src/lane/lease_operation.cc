@@ -1,5 +1,5 @@
-// The fast path touches: the core's generation and ladder (read only), one gate word, one bit of the lease book, one
-// record. All of it belongs to the shape, so threads on different shapes do not meet.
+// The fast path touches: the core's generation and ladder (read only), one gate word, one bit of the lease
+// book, one record. All of it belongs to the shape, so threads on different shapes do not meet.
 #include "lane/lease_operation.h"
 
 #include "lane/lane.h"
@@ -42,7 +42,8 @@ void release_lease(const LeaseId& id) {
   }
 }
 
-LeaseOperation::LeaseOperation(std::shared_ptr<LaneModel> model, uint32_t rung, bool pin, uint64_t deadline_ns)
+LeaseOperation::LeaseOperation(std::shared_ptr<LaneModel> model, uint32_t rung, bool pin,
+                               uint64_t deadline_ns)
     : Operation(model->lane, deadline_ns), model_(std::move(model)), rung_(rung), pin_(pin) {}
 
 void LeaseOperation::begin() {
@@ -53,11 +54,13 @@ void LeaseOperation::begin() {
         if (!granted.ok()) return self->finish(std::move(granted).status());
         if (!self->pin_) return self->finish({});
         ModelCore& core = *self->model_->core;
-        const auto ticket = core.leases[self->rung_].take(*granted, core.tick.load(std::memory_order_relaxed));
+        const auto ticket =
+            core.leases[self->rung_].take(*granted, core.tick.load(std::memory_order_relaxed));
         if (ticket.index == LeaseBook::kRecords) {
           self->lane_->driver().release(self->model_, self->rung_, *granted);
           return self->finish(self->model_->with_names(
-              error(Code::kResourcesExhausted, std::to_string(LeaseBook::kRecords) + " leases of this shape are held already; release some")
+              error(Code::kResourcesExhausted, std::to_string(LeaseBook::kRecords) +
+                                                   " leases of this shape are held already; release some")
                   .with_limit(LeaseBook::kRecords),
               self->rung_));
         }
@@ -107,9 +110,10 @@ void RetireOperation::begin() {
   if (deadline_ns() != UINT64_MAX) {
     deadline_timer_ = lane_->loop().add_timer(deadline_ns(), [self] {
       self->deadline_timer_ = {};
-      self->finish(error(Code::kDeadlineExceeded, "the model still has work in flight; its retirement goes on")
-                       .with_model(self->model_->name)
-                       .with_lane(self->lane_->id()));
+      self->finish(
+          error(Code::kDeadlineExceeded, "the model still has work in flight; its retirement goes on")
+              .with_model(self->model_->name)
+              .with_lane(self->lane_->id()));
     });
   }
   lane_->driver().retire(model_, [self](Status status) {
@@ -118,6 +122,8 @@ void RetireOperation::begin() {
   });
 }
 
-void RetireOperation::on_cancel() { finish(error(Code::kCancelled, "no longer waited for; the retirement goes on")); }
+void RetireOperation::on_cancel() {
+  finish(error(Code::kCancelled, "no longer waited for; the retirement goes on"));
+}
 
 }  // namespace anelane

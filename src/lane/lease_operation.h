@@ -13,7 +13,8 @@ struct LeaseId {
   uint64_t generation = 0;
 };
 
-// The fast path (L3.3): a lease of a resident shape without lock, system call, allocation or clock. False: queue.
+// The fast path (L3.3): a lease of a resident shape without lock, system call, allocation or clock. False:
+// queue.
 bool lease_resident(ModelCore& core, uint32_t rung, LeaseId* out);
 // Gives a lease back, once; later calls and stale ids do nothing.
 void release_lease(const LeaseId& id);

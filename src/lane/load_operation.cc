@@ -1,5 +1,5 @@
-// A load that is cancelled or late ends its half-started worker. If the handle is dropped before anybody took the
-// model, the model is retired: a load that nobody can reach must not keep a worker.
+// A load that is cancelled or late ends its half-started worker. If the handle is dropped before anybody took
+// the model, the model is retired: a load that nobody can reach must not keep a worker.
 #include "lane/load_operation.h"
 
 #include <algorithm>
@@ -21,8 +21,10 @@ std::string folder_name(std::string path) {
 LoadOperation::LoadOperation(std::shared_ptr<LaneModel> model, uint64_t deadline_ns)
     : Operation(model->lane, deadline_ns), model_(std::move(model)) {}
 
-Result<std::shared_ptr<LoadOperation>> LoadOperation::make(std::shared_ptr<Lane> lane, const std::string& folder,
-                                                           const ModelOptions& options, uint64_t deadline_ns) {
+Result<std::shared_ptr<LoadOperation>> LoadOperation::make(std::shared_ptr<Lane> lane,
+                                                           const std::string& folder,
+                                                           const ModelOptions& options,
+                                                           uint64_t deadline_ns) {
   ModelOpenOptions open;
   open.rungs = options.rungs;
   open.name = options.name;
@@ -49,7 +51,8 @@ void LoadOperation::begin() {
   if (deadline_ns() != UINT64_MAX) {
     deadline_timer_ = lane_->loop().add_timer(deadline_ns(), [self] {
       self->deadline_timer_ = {};
-      self->drop(error(Code::kDeadlineExceeded, "the model was not loaded before the deadline").with_model(self->model_->name));
+      self->drop(error(Code::kDeadlineExceeded, "the model was not loaded before the deadline")
+                     .with_model(self->model_->name));
     });
   }
   lane_->driver().start_model(model_, [self](Status status) {
@@ -73,9 +76,13 @@ void LoadOperation::drop(Status why) {
   lane_->driver().abandon_start(model_);  // its own end comes too late to be told
 }
 
-void LoadOperation::on_cancel() { drop(error(Code::kCancelled, "cancelled by the caller")); }
+void LoadOperation::on_cancel() {
+  drop(error(Code::kCancelled, "cancelled by the caller"));
+}
 
-void LoadOperation::on_close() { drop(lane_->closed_status()); }
+void LoadOperation::on_close() {
+  drop(lane_->closed_status());
+}
 
 std::shared_ptr<LaneModel> LoadOperation::take() {
   std::lock_guard lock(mutex_);

@@ -1,5 +1,5 @@
-// anelane_model_load: headers are checked on the caller's thread before this starts; then the worker is started and
-// loads the folder.
+// anelane_model_load: headers are checked on the caller's thread before this starts; then the worker is
+// started and loads the folder.
 #pragma once
 #include <memory>
 

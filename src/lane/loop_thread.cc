@@ -1,5 +1,5 @@
-// States: accepting (post works) → stopping (tasks posted before still run) → ended. The async handle is sent to
-// only under the mutex while accepting, so no sender can meet a closed handle (libuv issue 4922's kind).
+// States: accepting (post works) → stopping (tasks posted before still run) → ended. The async handle is sent
+// to only under the mutex while accepting, so no sender can meet a closed handle (libuv issue 4922's kind).
 // Timers are an ordered map behind one libuv timer: their number does not matter and cancelling is cheap.
 #include "lane/loop_thread.h"
 
@@ -17,9 +17,8 @@ Result<std::unique_ptr<LoopThread>> LoopThread::start() {
 Status LoopThread::init() {
   if (const int rc = uv_loop_init(&loop_); rc != 0)
     return error(Code::kIo, std::string("cannot create the lane's event loop: ") + uv_strerror(rc));
-  if (const int rc = uv_async_init(&loop_, &async_, [](uv_async_t* h) {
-        static_cast<LoopThread*>(h->data)->drain_tasks();
-      });
+  if (const int rc = uv_async_init(&loop_, &async_,
+                                   [](uv_async_t* h) { static_cast<LoopThread*>(h->data)->drain_tasks(); });
       rc != 0) {
     uv_loop_close(&loop_);
     return error(Code::kIo, std::string("cannot create the lane's wake-up: ") + uv_strerror(rc));
@@ -41,7 +40,9 @@ Status LoopThread::init() {
   return {};
 }
 
-LoopThread::~LoopThread() { stop(); }
+LoopThread::~LoopThread() {
+  stop();
+}
 
 void LoopThread::serve() {
   thread_id_.store(std::this_thread::get_id(), std::memory_order_relaxed);
@@ -128,7 +129,8 @@ void LoopThread::arm_timer() {
   // Rounded up: a timer that comes early would only be set again.
   const uint64_t ms = at <= now ? 0 : (at - now + 999'999) / 1'000'000;
   uv_update_time(&loop_);
-  uv_timer_start(&timer_, [](uv_timer_t* h) { static_cast<LoopThread*>(h->data)->fire_timers(); }, ms, 0);
+  uv_timer_start(
+      &timer_, [](uv_timer_t* h) { static_cast<LoopThread*>(h->data)->fire_timers(); }, ms, 0);
 }
 
 void LoopThread::fire_timers() {
@@ -171,7 +173,8 @@ void LoopThread::Watch::close() {
   if (state_ == nullptr) return;
   uv_poll_stop(&state_->poll);
   state_->ready = nullptr;
-  uv_close(reinterpret_cast<uv_handle_t*>(&state_->poll), [](uv_handle_t* h) { delete static_cast<State*>(h->data); });
+  uv_close(reinterpret_cast<uv_handle_t*>(&state_->poll),
+           [](uv_handle_t* h) { delete static_cast<State*>(h->data); });
   state_ = nullptr;
 }
 

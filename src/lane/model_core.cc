@@ -1,5 +1,5 @@
-// The pool is a fixed table of pointers, filled as cores are needed, and a list of free ones. It is one of the
-// few process-wide objects; it has no destructor, so exit() with a lane open frees nothing under anybody.
+// The pool is a fixed table of pointers, filled as cores are needed, and a list of free ones. It is one of
+// the few process-wide objects; it has no destructor, so exit() with a lane open frees nothing under anybody.
 #include "lane/model_core.h"
 
 #include <vector>

@@ -1,6 +1,6 @@
 // What callers touch of a model without asking the lane thread: its ladder, the gates and lease books of its
-// shapes. Cores live in a process-wide pool and are never freed, only used again under a new generation, so a stale
-// handle can look at one safely and is found out by the generation.
+// shapes. Cores live in a process-wide pool and are never freed, only used again under a new generation, so a
+// stale handle can look at one safely and is found out by the generation.
 //
 // A core belongs to one lane at a time. Fast path words are atomics; everything else is behind `mutex`.
 #pragma once
@@ -18,7 +18,8 @@ namespace anelane {
 
 class LaneModel;
 
-// Model handles: kind 4 | generation 36 | index 24. Lease handles: kind 4 | generation 36 | core 12 | rung 4 | record 8.
+// Model handles: kind 4 | generation 36 | index 24. Lease handles: kind 4 | generation 36 | core 12 | rung 4
+// | record 8.
 inline constexpr uint32_t kMaxCores = 4096;
 
 struct ModelCore {

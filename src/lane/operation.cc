@@ -44,7 +44,8 @@ bool Operation::wait(uint64_t deadline_ns) {
   while (!done()) {
     const uint64_t now = now_ns();
     if (now >= deadline_ns) return false;
-    ended_cv_.wait_for(lock, std::chrono::nanoseconds(std::min<uint64_t>(deadline_ns - now, 3'600'000'000'000u)));
+    ended_cv_.wait_for(lock,
+                       std::chrono::nanoseconds(std::min<uint64_t>(deadline_ns - now, 3'600'000'000'000u)));
   }
   return true;
 }
@@ -56,7 +57,9 @@ void Operation::cancel() {
   });
 }
 
-void Operation::on_close() { finish(lane_->closed_status()); }
+void Operation::on_close() {
+  finish(lane_->closed_status());
+}
 
 void Operation::finish(Status status) {
   if (ended()) return;
@@ -73,9 +76,8 @@ void Operation::finish(Status status) {
     lane_->completions().queue(std::move(self));
     return;
   }
-  lane_->completions().call([self] {
-    self->fn_(self->user_, self->bits_, static_cast<int32_t>(self->status_.code()));
-  });
+  lane_->completions().call(
+      [self] { self->fn_(self->user_, self->bits_, static_cast<int32_t>(self->status_.code())); });
 }
 
 }  // namespace anelane

@@ -27,8 +27,8 @@ class Operation : public std::enable_shared_from_this<Operation> {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  // How the end is told, besides wait(): `fn` on the completion thread, or (announce with fn == nullptr) the queue of
-  // next_completion. Before start().
+  // How the end is told, besides wait(): `fn` on the completion thread, or (announce with fn == nullptr) the
+  // queue of next_completion. Before start().
   void announce(DoneFn fn, void* user, uint64_t op_bits);
 
   // Hands it to the lane thread. If the lane is closed it ends CLOSED at once.

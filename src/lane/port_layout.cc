@@ -9,7 +9,9 @@ constexpr uint64_t kRowAlign = 64;
 constexpr uint64_t kPage = 16384;
 constexpr uint64_t kBayMin = 256 * 1024;  // some dozens of short texts in one exchange
 
-uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
+uint64_t round_up(uint64_t value, uint64_t to) {
+  return (value + to - 1) / to * to;
+}
 
 }  // namespace
 

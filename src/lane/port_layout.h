@@ -1,5 +1,5 @@
-// Where the ports of a run lie: the engine's layout (rows padded to 64 bytes) of the chain's outer tensors, and their
-// places within a bay of the arena. Ports are numbered inputs first: 0 a00_x, 1 a01_mask, 2 z00_y.
+// Where the ports of a run lie: the engine's layout (rows padded to 64 bytes) of the chain's outer tensors,
+// and their places within a bay of the arena. Ports are numbered inputs first: 0 a00_x, 1 a01_mask, 2 z00_y.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -19,7 +19,8 @@ struct PortLayout {
 
 std::vector<PortLayout> port_layouts(const ModelSummary& model, uint32_t shape);
 
-// Bytes of one bay: holds the ports at the widest shape, and an embed exchange of at least one longest sequence.
+// Bytes of one bay: holds the ports at the widest shape, and an embed exchange of at least one longest
+// sequence.
 uint64_t bay_bytes_for(const ModelSummary& model);
 
 // How an embed exchange of `tokens` ids in `rows` sequences uses a bay: ids first, then the rows of floats.

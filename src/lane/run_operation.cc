@@ -1,8 +1,9 @@
-// Where the tensors lie: in the bay that the lease mapped, if it did, else in bay 0, which goes with the permit. So two
-// leases never write to the same memory, and a plain run copies in and out while it holds the permit.
+// Where the tensors lie: in the bay that the lease mapped, if it did, else in bay 0, which goes with the
+// permit. So two leases never write to the same memory, and a plain run copies in and out while it holds the
+// permit.
 //
-// Deadline on the caller's thread: the exchange is on the wire, so permit and pin move to the lane thread, which
-// drains the reply (L5.3); the caller leaves at once.
+// Deadline on the caller's thread: the exchange is on the wire, so permit and pin move to the lane thread,
+// which drains the reply (L5.3); the caller leaves at once.
 #include "lane/run_operation.h"
 
 #include <algorithm>
@@ -15,29 +16,35 @@ namespace anelane {
 namespace {
 
 Status expired() {
-  return error(Code::kLeaseExpired, "the lease has ended: it was released, not used for too long, or its shape is gone; take a new one");
+  return error(
+      Code::kLeaseExpired,
+      "the lease has ended: it was released, not used for too long, or its shape is gone; take a new one");
 }
 
 worker::RunBody run_body(const PinnedRun& run) {
   worker::RunBody body;
   body.shape = run.shape();
   const uint64_t base = run.stream()->bay_offset(std::max(run.bay(), 0));
-  for (const PortLayout& p : run.ports()) (p.output ? body.out_offsets : body.in_offsets).push_back(base + p.bay_offset);
+  for (const PortLayout& p : run.ports())
+    (p.output ? body.out_offsets : body.in_offsets).push_back(base + p.bay_offset);
   return body;
 }
 
 uint8_t* port_memory(const PinnedRun& run, uint32_t port) {
-  return run.stream()->arena().data() + run.stream()->bay_offset(std::max(run.bay(), 0)) + run.ports()[port].bay_offset;
+  return run.stream()->arena().data() + run.stream()->bay_offset(std::max(run.bay(), 0)) +
+         run.ports()[port].bay_offset;
 }
 
 void copy_in(const PinnedRun& run, const std::vector<RunTensor>& in) {
   for (const RunTensor& t : in)
-    if (t.data != nullptr && t.data != port_memory(run, t.port)) std::memcpy(port_memory(run, t.port), t.data, t.bytes);
+    if (t.data != nullptr && t.data != port_memory(run, t.port))
+      std::memcpy(port_memory(run, t.port), t.data, t.bytes);
 }
 
 void copy_out(const PinnedRun& run, const std::vector<RunTensor>& out) {
   for (const RunTensor& t : out)
-    if (t.data != nullptr && t.data != port_memory(run, t.port)) std::memcpy(t.data, port_memory(run, t.port), t.bytes);
+    if (t.data != nullptr && t.data != port_memory(run, t.port))
+      std::memcpy(t.data, port_memory(run, t.port), t.bytes);
 }
 
 // RAN → OK, FAILED → the worker's error, anything else → PROTOCOL (a fault).
@@ -45,7 +52,8 @@ Status judge(const worker::Frame& reply, bool* fault) {
   *fault = false;
   if (reply.type == worker::FrameType::kRan) return {};
   Status failed;
-  if (reply.type == worker::FrameType::kFailed && worker::parse_failed(reply.body, &failed).ok()) return failed;
+  if (reply.type == worker::FrameType::kFailed && worker::parse_failed(reply.body, &failed).ok())
+    return failed;
   *fault = true;
   return error(Code::kEngineCrashed, "the worker answered a run with a frame that does not fit");
 }
@@ -54,7 +62,8 @@ Status judge(const worker::Frame& reply, bool* fault) {
 
 Result<std::shared_ptr<PinnedRun>> PinnedRun::make(const LeaseId& lease) {
   ModelCore* core = core_at(lease.core);
-  if (core == nullptr || lease.rung >= limits::kMaxRungs) return error(Code::kBadHandle, "this is not a lease of this library");
+  if (core == nullptr || lease.rung >= limits::kMaxRungs)
+    return error(Code::kBadHandle, "this is not a lease of this library");
   LeaseBook::Record* record = core->leases[lease.rung].find(lease.record, lease.generation);
   if (record == nullptr) return expired();
   const sched::SlotGate::Epoch epoch = record->epoch.load(std::memory_order_relaxed);
@@ -69,7 +78,9 @@ Result<std::shared_ptr<PinnedRun>> PinnedRun::make(const LeaseId& lease) {
   run->epoch_ = epoch;
   if (core->leases[lease.rung].find(lease.record, lease.generation) == nullptr) return expired();
   if (!run->stream_)
-    return run->model_->with_names(error(Code::kEngineCrashed, "the worker ended; a new one is being started, take a new lease"), lease.rung);
+    return run->model_->with_names(
+        error(Code::kEngineCrashed, "the worker ended; a new one is being started, take a new lease"),
+        lease.rung);
   const int32_t bay = record->bay.load(std::memory_order_acquire);
   if (bay >= 0 && run->stream_->hold_bay(bay)) run->bay_ = bay;
   run->ports_ = port_layouts(run->model_->summary, run->shape());
@@ -86,20 +97,28 @@ PinnedRun::~PinnedRun() {
   }
 }
 
-Status check_tensors(const PinnedRun& run, const std::vector<RunTensor>& in, const std::vector<RunTensor>& out) {
+Status check_tensors(const PinnedRun& run, const std::vector<RunTensor>& in,
+                     const std::vector<RunTensor>& out) {
   const auto& ports = run.ports();
   std::vector<bool> seen(ports.size(), false);
   const auto check = [&](const RunTensor& t, bool output) -> Status {
     const char* side = output ? "output" : "input";
     if (t.port >= ports.size() || ports[t.port].output != output)
-      return error(Code::kInvalidArgument, std::string("port ") + std::to_string(t.port) + " is not an " + side + " of this model; ask anelane_model_ports");
-    if (seen[t.port]) return error(Code::kInvalidArgument, std::string(side) + " port " + std::to_string(t.port) + " is given twice");
+      return error(Code::kInvalidArgument, std::string("port ") + std::to_string(t.port) + " is not an " +
+                                               side + " of this model; ask anelane_model_ports");
+    if (seen[t.port])
+      return error(Code::kInvalidArgument,
+                   std::string(side) + " port " + std::to_string(t.port) + " is given twice");
     seen[t.port] = true;
     if (t.data == nullptr && run.bay() < 0)
-      return error(Code::kInvalidArgument, std::string(side) + " port " + std::to_string(t.port) + " has no data and this lease has no mapped ports (anelane_lease_map)");
+      return error(Code::kInvalidArgument,
+                   std::string(side) + " port " + std::to_string(t.port) +
+                       " has no data and this lease has no mapped ports (anelane_lease_map)");
     if (t.data != nullptr && t.bytes != ports[t.port].bytes)
-      return error(Code::kInvalidArgument, std::string(side) + " port " + std::to_string(t.port) + " (" + ports[t.port].name + ") takes " +
-                                               std::to_string(ports[t.port].bytes) + " bytes, " + std::to_string(t.bytes) + " are given")
+      return error(Code::kInvalidArgument, std::string(side) + " port " + std::to_string(t.port) + " (" +
+                                               ports[t.port].name + ") takes " +
+                                               std::to_string(ports[t.port].bytes) + " bytes, " +
+                                               std::to_string(t.bytes) + " are given")
           .with_limit(ports[t.port].bytes);
     return {};
   };
@@ -107,19 +126,23 @@ Status check_tensors(const PinnedRun& run, const std::vector<RunTensor>& in, con
   for (const RunTensor& t : out) ANELANE_TRY(check(t, true));
   for (size_t i = 0; i < ports.size(); ++i)
     if (!ports[i].output && !seen[i])
-      return error(Code::kInvalidArgument, "input port " + std::to_string(i) + " (" + ports[i].name + ") is not given");
+      return error(Code::kInvalidArgument,
+                   "input port " + std::to_string(i) + " (" + ports[i].name + ") is not given");
   return {};
 }
 
 Result<RunTensor> map_port(const LeaseId& lease, uint32_t port) {
   ANELANE_ASSIGN(const std::shared_ptr<PinnedRun> run, PinnedRun::make(lease));
   if (port >= run->ports().size())
-    return error(Code::kInvalidArgument, "there are " + std::to_string(run->ports().size()) + " ports, port " + std::to_string(port) + " is asked for");
+    return error(Code::kInvalidArgument, "there are " + std::to_string(run->ports().size()) +
+                                             " ports, port " + std::to_string(port) + " is asked for");
   int32_t bay = run->bay();
   if (bay < 0) {
     bay = run->stream()->borrow_bay();
     if (bay < 0)
-      return error(Code::kResourcesExhausted, "too many leases of this model have their ports mapped; release one, or run on your own memory");
+      return error(
+          Code::kResourcesExhausted,
+          "too many leases of this model have their ports mapped; release one, or run on your own memory");
     LeaseBook& book = run->model()->core->leases[run->rung()];
     LeaseBook::Record* record = book.find(lease.record, lease.generation);
     int32_t none = -1;
@@ -129,16 +152,18 @@ Result<RunTensor> map_port(const LeaseId& lease, uint32_t port) {
       bay = none;  // another thread mapped a port of the same lease just now
     }
   }
-  uint8_t* data = run->stream()->arena().data() + run->stream()->bay_offset(bay) + run->ports()[port].bay_offset;
+  uint8_t* data =
+      run->stream()->arena().data() + run->stream()->bay_offset(bay) + run->ports()[port].bay_offset;
   return RunTensor{data, run->ports()[port].bytes, port};
 }
 
-Status run_here(const std::shared_ptr<PinnedRun>& run, const std::vector<RunTensor>& in, const std::vector<RunTensor>& out,
-                uint64_t deadline_ns) {
+Status run_here(const std::shared_ptr<PinnedRun>& run, const std::vector<RunTensor>& in,
+                const std::vector<RunTensor>& out, uint64_t deadline_ns) {
   WorkerStream& stream = *run->stream();
   if (!stream.try_take_for_caller()) {
     if (stream.broken())
-      return run->model()->with_names(error(Code::kEngineCrashed, "the worker ended; take a new lease"), run->rung());
+      return run->model()->with_names(error(Code::kEngineCrashed, "the worker ended; take a new lease"),
+                                      run->rung());
     auto op = std::make_shared<RunOperation>(run, in, false, deadline_ns);
     op->start();
     op->wait(UINT64_MAX);  // its own deadline ends it
@@ -156,31 +181,43 @@ Status run_here(const std::shared_ptr<PinnedRun>& run, const std::vector<RunTens
   frame.type = worker::FrameType::kRun;
   frame.request = stream.next_request_id();
   frame.body = worker::encode(run_body(*run));
-  // A run that needs no waiting is not stopped by a deadline in the past, so there is always a moment to answer.
+  // A run that needs no waiting is not stopped by a deadline in the past, so there is always a moment to
+  // answer.
   const uint64_t last = std::max(deadline_ns, now_ns() + 1'000'000);
   const uint64_t bound = std::min(last, now_ns() + limits::kInferExchangeMs * 1'000'000);
   const int fd = stream.handle().stream_fd();
   Status sent = worker::send_frame(fd, frame, bound);
-  Result<worker::Frame> reply = sent.ok() ? worker::receive_frame(fd, &stream.reader(), bound) : Result<worker::Frame>(sent);
+  Result<worker::Frame> reply =
+      sent.ok() ? worker::receive_frame(fd, &stream.reader(), bound) : Result<worker::Frame>(sent);
   auto model = run->model();
   if (sent.ok() && !reply.ok() && reply.status().code() == Code::kDeadlineExceeded && bound == last) {
     model->lane->loop().post([run, model, request = frame.request] {
       if (model->link && model->link->stream() == run->stream())
         model->link->adopt(request, limits::kInferExchangeMs, [run](Result<worker::Frame>) {});
     });
-    return model->with_names(error(Code::kDeadlineExceeded, "the run did not end before the deadline; its late result is dropped"), run->rung());
+    return model->with_names(
+        error(Code::kDeadlineExceeded, "the run did not end before the deadline; its late result is dropped"),
+        run->rung());
   }
   bool fault = !reply.ok() || reply->request != frame.request;
-  Status status = fault ? error(Code::kEngineCrashed, "the worker broke off during the run; it may or may not have executed") : judge(*reply, &fault);
+  Status status = fault ? error(Code::kEngineCrashed,
+                                "the worker broke off during the run; it may or may not have executed")
+                        : judge(*reply, &fault);
   if (status.ok()) copy_out(*run, out);
   stream.give_back();
   if (fault)
-    model->lane->loop().post([model, generation = stream.generation(), status] { model->lane->driver().fault(model, generation, status); });
+    model->lane->loop().post([model, generation = stream.generation(), status] {
+      model->lane->driver().fault(model, generation, status);
+    });
   return model->with_names(std::move(status), run->rung());
 }
 
-RunOperation::RunOperation(std::shared_ptr<PinnedRun> run, std::vector<RunTensor> in, bool own_inputs, uint64_t deadline_ns)
-    : Operation(run->model()->lane, deadline_ns), run_(std::move(run)), ports_(run_->ports()), in_(std::move(in)) {
+RunOperation::RunOperation(std::shared_ptr<PinnedRun> run, std::vector<RunTensor> in, bool own_inputs,
+                           uint64_t deadline_ns)
+    : Operation(run->model()->lane, deadline_ns),
+      run_(std::move(run)),
+      ports_(run_->ports()),
+      in_(std::move(in)) {
   outputs_.resize(ports_.size());
   if (!own_inputs) return;
   for (RunTensor& t : in_) {
@@ -205,9 +242,10 @@ void RunOperation::begin() {
       self->deadline_timer_ = {};
       const auto& busy = self->run_->model()->link;
       const bool compiling = !self->sent_ && busy && busy->runs_admission();
-      self->leave_early(compiling ? error(Code::kShapeCompiling, "the worker is compiling another shape; ask again")
-                                  : error(Code::kDeadlineExceeded,
-                                          "the run did not end before the deadline; its late result is dropped"));
+      self->leave_early(compiling
+                            ? error(Code::kShapeCompiling, "the worker is compiling another shape; ask again")
+                            : error(Code::kDeadlineExceeded,
+                                    "the run did not end before the deadline; its late result is dropped"));
     });
   }
   WorkerLink::Exchange x;
@@ -258,6 +296,8 @@ void RunOperation::leave_early(Status why) {
   finish(run_->model()->with_names(std::move(why), run_->rung()));  // the reply is still to be drained
 }
 
-void RunOperation::on_cancel() { leave_early(error(Code::kCancelled, "cancelled by the caller")); }
+void RunOperation::on_cancel() {
+  leave_early(error(Code::kCancelled, "cancelled by the caller"));
+}
 
 }  // namespace anelane

@@ -1,5 +1,5 @@
-// One evaluation on the caller's own tensors (anelane_run). Where the stream is free the exchange is made on the
-// caller's own thread; otherwise, and for start_run, it queues on the lane thread.
+// One evaluation on the caller's own tensors (anelane_run). Where the stream is free the exchange is made on
+// the caller's own thread; otherwise, and for start_run, it queues on the lane thread.
 #pragma once
 #include <memory>
 #include <vector>
@@ -46,7 +46,8 @@ struct RunTensor {
 };
 
 // Every input port once, output ports at most once, sizes as the port's.
-Status check_tensors(const PinnedRun& run, const std::vector<RunTensor>& in, const std::vector<RunTensor>& out);
+Status check_tensors(const PinnedRun& run, const std::vector<RunTensor>& in,
+                     const std::vector<RunTensor>& out);
 // The arena address of a port of this lease, for zero-copy runs (anelane_lease_map).
 Result<RunTensor> map_port(const LeaseId& lease, uint32_t port);
 
@@ -57,7 +58,8 @@ Status run_here(const std::shared_ptr<PinnedRun>& run, const std::vector<RunTens
 class RunOperation : public Operation {
  public:
   // With `own_inputs` the inputs are copied now (asynchronous form).
-  RunOperation(std::shared_ptr<PinnedRun> run, std::vector<RunTensor> in, bool own_inputs, uint64_t deadline_ns);
+  RunOperation(std::shared_ptr<PinnedRun> run, std::vector<RunTensor> in, bool own_inputs,
+               uint64_t deadline_ns);
   // After a good end: all outputs, one after the other in port order.
   const std::vector<uint8_t>* output(uint32_t port) const;
 

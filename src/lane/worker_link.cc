@@ -1,6 +1,7 @@
-// One exchange runs at a time (`running_`), and only with the stream's permit. The stream is watched only while an
-// exchange of ours runs: an idle lane makes no wake-ups, and the end of an idle worker is seen at its exit handle.
-// After fail() every queued exchange has been told, so a caller never waits on a dead worker.
+// One exchange runs at a time (`running_`), and only with the stream's permit. The stream is watched only
+// while an exchange of ours runs: an idle lane makes no wake-ups, and the end of an idle worker is seen at
+// its exit handle. After fail() every queued exchange has been told, so a caller never waits on a dead
+// worker.
 #include "lane/worker_link.h"
 
 #include <sys/socket.h>
@@ -31,7 +32,9 @@ Status crashed() {
 WorkerLink::WorkerLink(LoopThread* loop, std::shared_ptr<WorkerStream> stream, Events events)
     : loop_(loop), stream_(std::move(stream)), events_(std::move(events)) {}
 
-WorkerLink::~WorkerLink() { close(); }
+WorkerLink::~WorkerLink() {
+  close();
+}
 
 Result<std::shared_ptr<WorkerLink>> WorkerLink::open(LoopThread* loop, std::shared_ptr<WorkerStream> stream,
                                                      Events events) {
@@ -129,8 +132,8 @@ void WorkerLink::send_front() {
   running_ = std::move(running);
   timeout_ = loop_->add_timer(now_ns() + running_->exchange.timeout_ms * 1'000'000, [this] {
     timeout_ = {};
-    fail(error(Code::kEngineCrashed, "the worker did not answer within " +
-                                         std::to_string(running_->exchange.timeout_ms) + " ms"));
+    fail(error(Code::kEngineCrashed,
+               "the worker did not answer within " + std::to_string(running_->exchange.timeout_ms) + " ms"));
   });
   if (!flush()) return;
   stream_watch_.start(running_->outbox.empty() ? UV_READABLE : (UV_READABLE | UV_WRITABLE),
@@ -183,8 +186,8 @@ void WorkerLink::on_stream(int events) {
 void WorkerLink::on_frame(worker::Frame frame) {
   // L5.2: whatever does not belong to the running request is a fault of the channel.
   if (frame.request != running_->request)
-    return fail(error(Code::kProtocol, "the worker answered request " + std::to_string(frame.request) + " while " +
-                                           std::to_string(running_->request) + " was asked"));
+    return fail(error(Code::kProtocol, "the worker answered request " + std::to_string(frame.request) +
+                                           " while " + std::to_string(running_->request) + " was asked"));
   if (frame.type == worker::FrameType::kProgress) {
     if (running_->exchange.progress) running_->exchange.progress(frame);
     return;
@@ -202,7 +205,8 @@ void WorkerLink::finish_running(Result<worker::Frame> reply) {
   if (!running_ && queue_.empty() && events_.idle) events_.idle();
 }
 
-void WorkerLink::adopt(uint64_t request, uint64_t timeout_ms, std::function<void(Result<worker::Frame>)> done) {
+void WorkerLink::adopt(uint64_t request, uint64_t timeout_ms,
+                       std::function<void(Result<worker::Frame>)> done) {
   if (faulted_ || closed_) {
     done(crashed());
     return;
@@ -275,7 +279,9 @@ void WorkerLink::on_exit() {
   if (auto exited = events_.exited) exited();
 }
 
-void WorkerLink::on_log() { read_log(); }
+void WorkerLink::on_log() {
+  read_log();
+}
 
 void WorkerLink::read_log() {
   const int fd = stream_->handle().log_fd();
@@ -292,7 +298,8 @@ void WorkerLink::read_log() {
       const uint64_t now = now_ns();
       if (now - log_window_ns_ > 1'000'000'000) {
         if (log_dropped_ > 0 && events_.log)
-          events_.log("WARN dropped " + std::to_string(log_dropped_) + " log lines of a worker within one second");
+          events_.log("WARN dropped " + std::to_string(log_dropped_) +
+                      " log lines of a worker within one second");
         log_window_ns_ = now;
         log_lines_ = log_dropped_ = 0;
       }

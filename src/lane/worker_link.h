@@ -1,8 +1,8 @@
-// The lane thread's side of one worker life: its queue of exchanges, its descriptors, its end. Everything here runs
-// on the lane thread. A link serves one generation; the replacement gets a new link.
+// The lane thread's side of one worker life: its queue of exchanges, its descriptors, its end. Everything
+// here runs on the lane thread. A link serves one generation; the replacement gets a new link.
 //
-// States: open → broken (a fault was reported; nothing is sent any more) or closing (asked to end in good order)
-// → gone (exit confirmed).
+// States: open → broken (a fault was reported; nothing is sent any more) or closing (asked to end in good
+// order) → gone (exit confirmed).
 #pragma once
 #include <deque>
 #include <functional>
@@ -17,23 +17,25 @@ namespace anelane {
 class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
  public:
   struct Exchange {
-    worker::Frame frame;                              // its request id is given when it is sent
-    std::function<Status()> prepare;                  // just before sending, permit in hand; an error ends the exchange
-    std::function<std::string()> make_body;           // after prepare; empty: frame.body as it is
+    worker::Frame frame;              // its request id is given when it is sent
+    std::function<Status()> prepare;  // just before sending, permit in hand; an error ends the exchange
+    std::function<std::string()> make_body;  // after prepare; empty: frame.body as it is
     std::function<void()> sent;
     std::function<void(const worker::Frame&)> progress;
-    std::function<void(Result<worker::Frame>)> done;  // exactly once; an error: the outcome is unknown, or not sent
-    uint64_t timeout_ms = 0;                          // from sending to the reply
-    uint32_t lease_mask = 0;                          // bit of the rung whose lease waits for this exchange
+    std::function<void(Result<worker::Frame>)>
+        done;                 // exactly once; an error: the outcome is unknown, or not sent
+    uint64_t timeout_ms = 0;  // from sending to the reply
+    uint32_t lease_mask = 0;  // bit of the rung whose lease waits for this exchange
   };
   struct Events {
-    std::function<void(Status why)> fault;            // at most once: outcome unknown from here on
-    std::function<void()> exited;                     // at most once: the process is gone
-    std::function<void(const std::string&)> log;      // one line of the worker
-    std::function<void()> idle;                       // no exchange runs or waits
+    std::function<void(Status why)> fault;        // at most once: outcome unknown from here on
+    std::function<void()> exited;                 // at most once: the process is gone
+    std::function<void(const std::string&)> log;  // one line of the worker
+    std::function<void()> idle;                   // no exchange runs or waits
   };
 
-  static Result<std::shared_ptr<WorkerLink>> open(LoopThread* loop, std::shared_ptr<WorkerStream> stream, Events events);
+  static Result<std::shared_ptr<WorkerLink>> open(LoopThread* loop, std::shared_ptr<WorkerStream> stream,
+                                                  Events events);
   WorkerLink(LoopThread* loop, std::shared_ptr<WorkerStream> stream, Events events);
   ~WorkerLink();
 
@@ -42,8 +44,8 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   uint64_t submit(Exchange exchange);
   // True: it was not sent yet; it is forgotten and done is not called.
   bool withdraw(uint64_t id);
-  // A caller's own exchange that outlasted its deadline: the lane thread has the permit from now on, drains the
-  // reply, then calls `done`.
+  // A caller's own exchange that outlasted its deadline: the lane thread has the permit from now on, drains
+  // the reply, then calls `done`.
   void adopt(uint64_t request, uint64_t timeout_ms, std::function<void(Result<worker::Frame>)> done);
   // The stream cannot be trusted any more. Queued and running exchanges end, the fault event is sent.
   void fail(Status why);

@@ -1,6 +1,6 @@
 // One life of a worker as its users see it: the handle, the arena, and the *permit* for the stream, which
-// serves one exchange at a time (spec: "Exchange"). The permit is taken by a caller's own thread for a run when
-// it is free, else by the lane thread, whose exchanges queue for it and go first.
+// serves one exchange at a time. The permit is taken by a caller's own thread for a run
+// when it is free, else by the lane thread, whose exchanges queue for it and go first.
 //
 //   free ──caller──► caller ──done──► free            (or loop, if the lane thread waits)
 //        ──loop────► loop   ──done──► free
@@ -51,9 +51,9 @@ class WorkerStream {
   // ---- bays ----
   uint64_t bay_bytes() const { return bay_bytes_; }
   uint64_t bay_offset(int32_t bay) const { return static_cast<uint64_t>(bay) * bay_bytes_; }
-  int32_t borrow_bay();         // -1: all are lent
-  bool hold_bay(int32_t bay);   // one more user of a lent bay
-  void return_bay(int32_t bay); // one user less
+  int32_t borrow_bay();          // -1: all are lent
+  bool hold_bay(int32_t bay);    // one more user of a lent bay
+  void return_bay(int32_t bay);  // one user less
 
  private:
   enum class Holder { kNone, kCaller, kLoop };

@@ -23,7 +23,8 @@ TEST(LeaseBook, L3_2_ReleaseIsIdempotentPerHandle) {
   const auto second = book.take(8, 0);
   EXPECT_EQ(second.index, first.index);
   EXPECT_NE(second.generation, first.generation);
-  EXPECT_FALSE(book.give_back(first.index, first.generation, &epoch, &bay)) << "a stale handle must not end the next lease";
+  EXPECT_FALSE(book.give_back(first.index, first.generation, &epoch, &bay))
+      << "a stale handle must not end the next lease";
   EXPECT_NE(book.find(second.index, second.generation), nullptr);
 }
 

@@ -102,8 +102,10 @@ TEST(LoopThread, HostSignalsAreBlockedOnTheLaneThread) {
   auto loop = started();
   sigset_t mask;
   loop->run([&] { pthread_sigmask(SIG_BLOCK, nullptr, &mask); });
-  for (int blocked : {SIGINT, SIGTERM, SIGCHLD, SIGPIPE, SIGUSR1, SIGALRM, SIGHUP}) EXPECT_EQ(sigismember(&mask, blocked), 1) << blocked;
-  for (int open : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPROF}) EXPECT_EQ(sigismember(&mask, open), 0) << open;
+  for (int blocked : {SIGINT, SIGTERM, SIGCHLD, SIGPIPE, SIGUSR1, SIGALRM, SIGHUP})
+    EXPECT_EQ(sigismember(&mask, blocked), 1) << blocked;
+  for (int open : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPROF})
+    EXPECT_EQ(sigismember(&mask, open), 0) << open;
 }
 
 }  // namespace
