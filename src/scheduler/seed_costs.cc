@@ -16,7 +16,7 @@ struct Row {
   double width, shape, seconds;
 };
 constexpr Row kRows[] = {
-#include "seed_costs_table.inc"
+#include "scheduler/seed_costs_table.inc"
 };
 constexpr size_t kRowCount = std::size(kRows);
 
