@@ -11,7 +11,7 @@
 namespace anelane::soft {
 namespace {
 
-constexpr uint64_t kTaskElements = 16384;
+constexpr uint64_t kTaskElements = 65536;  // smaller copies are not worth a second thread
 constexpr uint64_t kBlock = 64;
 constexpr uint16_t kCropLimit = 0x6bff;  // 4094 (numerics N46)
 

@@ -9,7 +9,9 @@
 namespace anelane::soft {
 namespace {
 
-constexpr uint64_t kTaskElements = 16384;  // smaller steps are not worth a second thread
+// Smaller steps are not worth a second thread.
+constexpr uint64_t kTaskElements = 65536;   // arithmetic: some ten elements in a nanosecond
+constexpr uint64_t kTableElements = 16384;  // look-ups: about one
 
 using BinaryKernel = void (*)(const uint16_t*, const uint16_t*, uint16_t*, size_t, bool, bool);
 
@@ -84,9 +86,9 @@ void run_unary(const Step& step, const UnaryTable& table, const StepMemory& memo
   const uint16_t* x = memory.read(step.a);
   uint16_t* out = memory.write(step.out);
   const uint64_t n = step.dims[0];
-  context.pool.run((n + kTaskElements - 1) / kTaskElements, [&](size_t task, size_t) {
-    const uint64_t end = std::min(n, (task + 1) * kTaskElements);
-    for (uint64_t i = task * kTaskElements; i < end; ++i) out[i] = table[x[i]];
+  context.pool.run((n + kTableElements - 1) / kTableElements, [&](size_t task, size_t) {
+    const uint64_t end = std::min(n, (task + 1) * kTableElements);
+    for (uint64_t i = task * kTableElements; i < end; ++i) out[i] = table[x[i]];
   });
 }
 

@@ -71,11 +71,11 @@ uint32_t usable_processors() {
 
 struct ThreadPool::State {
   std::mutex mutex;
-  std::condition_variable wake;                               // a new job, or the end
-  std::condition_variable done;                               // the last worker left the job
-  const std::function<void(size_t, size_t)>* task = nullptr;  // under mutex
-  size_t tasks = 0;                                           // under mutex
-  size_t inside = 0;                                          // workers inside the job; under mutex
+  std::condition_variable wake;  // a new job, or the end
+  std::condition_variable done;  // the last worker left the job
+  TaskRef task{};                // under mutex; empty: no job
+  size_t tasks = 0;              // under mutex
+  size_t inside = 0;             // workers inside the job; under mutex
   bool stop = false;
   std::atomic<uint64_t> job{0};  // written under mutex
   std::atomic<size_t> next{0};
@@ -83,8 +83,8 @@ struct ThreadPool::State {
 
   // `what` is the caller's copy of `task`, taken under the mutex: the one in the state is cleared as soon as
   // every index has been claimed, while claimed ones still run.
-  void take_tasks(const std::function<void(size_t, size_t)>& what, size_t count, size_t thread) {
-    for (size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) what(i, thread);
+  void take_tasks(TaskRef what, size_t count, size_t thread) {
+    for (size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) what.call(what.task, i, thread);
   }
   void work(size_t thread);
 };
@@ -96,19 +96,19 @@ void ThreadPool::State::work(size_t thread) {
     for (int round = 0; seen != 0 && round < kWatchRounds && job.load(std::memory_order_acquire) == seen;
          ++round)
       relax();
-    const std::function<void(size_t, size_t)>* what = nullptr;
+    TaskRef what{};
     size_t count = 0;
     {
       std::unique_lock lock(mutex);
       wake.wait(lock, [&] { return stop || job.load(std::memory_order_relaxed) != seen; });
       if (stop) return;
       seen = job.load(std::memory_order_relaxed);
-      if (task == nullptr) continue;  // that job is over already
+      if (task.call == nullptr) continue;  // that job is over already
       what = task;
       count = tasks;
       ++inside;
     }
-    take_tasks(*what, count, thread);
+    take_tasks(what, count, thread);
     std::lock_guard lock(mutex);
     if (--inside == 0) done.notify_one();
   }
@@ -145,15 +145,15 @@ size_t ThreadPool::threads() const {
   return state_->workers.size() + 1;
 }
 
-void ThreadPool::run(size_t tasks, const std::function<void(size_t, size_t)>& task) {
+void ThreadPool::run_erased(size_t tasks, TaskRef task) {
   State& s = *state_;
   if (tasks <= 1 || s.workers.empty()) {
-    for (size_t i = 0; i < tasks; ++i) task(i, 0);
+    for (size_t i = 0; i < tasks; ++i) task.call(task.task, i, 0);
     return;
   }
   {
     std::lock_guard lock(s.mutex);
-    s.task = &task;
+    s.task = task;
     s.tasks = tasks;
     s.next.store(0, std::memory_order_relaxed);
     s.job.fetch_add(1, std::memory_order_release);
@@ -161,7 +161,7 @@ void ThreadPool::run(size_t tasks, const std::function<void(size_t, size_t)>& ta
   s.wake.notify_all();
   s.take_tasks(task, tasks, 0);
   std::unique_lock lock(s.mutex);
-  s.task = nullptr;  // late workers stay out
+  s.task = {};  // late workers stay out
   s.done.wait(lock, [&] { return s.inside == 0; });
 }
 

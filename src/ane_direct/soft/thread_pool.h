@@ -1,7 +1,6 @@
 // A few threads that share the tasks of one step at a time.
 #pragma once
 #include <cstddef>
-#include <functional>
 #include <memory>
 
 #include "base/status.h"
@@ -18,11 +17,21 @@ class ThreadPool {
 
   size_t threads() const;
   // task(i, thread) for every i below `tasks`, in any order, thread below threads(); returns when all are
-  // done. One caller at a time. Tasks must not throw.
-  void run(size_t tasks, const std::function<void(size_t task, size_t thread)>& task);
+  // done. One caller at a time. Tasks must not throw. Allocates nothing.
+  template <class Task>
+  void run(size_t tasks, const Task& task) {
+    run_erased(tasks, {&task, [](const void* it, size_t i, size_t thread) {
+                         (*static_cast<const Task*>(it))(i, thread);
+                       }});
+  }
 
  private:
   struct State;
+  struct TaskRef {
+    const void* task;
+    void (*call)(const void* task, size_t i, size_t thread);
+  };
+  void run_erased(size_t tasks, TaskRef task);
   explicit ThreadPool(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

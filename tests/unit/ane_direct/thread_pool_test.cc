@@ -29,6 +29,21 @@ TEST(ThreadPool, EveryTaskRunsOnce) {
   }
 }
 
+// The caller runs out of tasks while others still work on theirs.
+TEST(ThreadPool, WaitsForTasksThatOthersHaveClaimed) {
+  const auto pool = ThreadPool::make(3);
+  const pthread_t caller = pthread_self();
+  for (int round = 0; round < 50; ++round) {
+    std::atomic<int> finished{0};
+    (*pool)->run(12, [&](size_t, size_t) {
+      const timespec pause{0, pthread_equal(pthread_self(), caller) != 0 ? 200'000 : 1'000'000};
+      nanosleep(&pause, nullptr);
+      ++finished;
+    });
+    ASSERT_EQ(finished.load(), 12);
+  }
+}
+
 TEST(ThreadPool, ThreadsBlockAsynchronousSignalsOnly) {
   const auto pool = ThreadPool::make(2);
   std::atomic<int> looked{0}, wrong{0};
