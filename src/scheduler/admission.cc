@@ -64,7 +64,7 @@ void Scheduler::Core::admitted(Worker& w, const Event& e) {
   Admission& a = w.admission;
   Shape& s = *a.shape;
   // L4.7: from the moment it reached the worker; never when it had been refused before.
-  const bool learn = e.learn && !a.refused && a.phase == AdmissionPhase::kSent;
+  const bool learn = e.learn && (!a.refused || ANELANE_BUG(19)) && a.phase == AdmissionPhase::kSent;
   w.costs.learn(s.rung, learn ? now_ - a.sent_at : kUnknown, e.cache_hit, e.compiled, factor_);
   ++counts_.admitted;
   ++(e.compiled == 0 && e.cache_hit != 0 ? counts_.loaded : counts_.compiled);
@@ -118,7 +118,7 @@ void Scheduler::Core::admission_failed(Worker& w, const Event& e) {
   forget_promise(s);
   if (e.permanent) {
     s.failure = e.code;
-    s.failure_ends = now_ + kFailureMemory;
+    s.failure_ends = now_ + (ANELANE_BUG(25) ? 2 : 1) * kFailureMemory;
   }
   answer_all(s, e.code, code_info(e.code).retry_after_ms);
   if (!prewarm) return;
@@ -190,8 +190,8 @@ void Scheduler::Core::reprice(Worker& w) {
   if (a.gate == GateKind::kLoad) {
     free_gate(w);
     a.gate = GateKind::kCompile;
-    a.holds_gate = true;
-    gate(GateKind::kCompile).holders.push_back(&w);
+    a.holds_gate = !ANELANE_BUG(16);
+    if (a.holds_gate) gate(GateKind::kCompile).holders.push_back(&w);
   }
   judge_everybody();
 }

@@ -43,7 +43,7 @@ void Scheduler::Core::request(const Event& e) {
   const Time backstop = now_ + options_.admission_bound;
   t->deadline_bound = e.deadline < backstop;
   t->bound = t->deadline_bound ? e.deadline : backstop;
-  t->bound_timer = timers_.arm(t->bound, TimerClass::kBound, t);
+  if (!ANELANE_BUG(14)) t->bound_timer = timers_.arm(t->bound, TimerClass::kBound, t);
   wait_for(t);
 }
 
@@ -61,7 +61,10 @@ Scheduler::Core::Refusal Scheduler::Core::refusal(const Worker& w, uint32_t rung
 
 // A resident shape that nothing holds back. Here the slow path and the fast path meet.
 bool Scheduler::Core::grant_at_once(Shape& s, TicketId id, bool pin) {
-  if (s.state != SlotState::kResident || !s.worker->serves() || s.held || !s.demand.empty()) return false;
+  const bool revived = ANELANE_BUG(12) && s.state == SlotState::kEvicting;
+  if ((s.state != SlotState::kResident && !revived) || !s.worker->serves() || (s.held && !revived) ||
+      !s.demand.empty())
+    return false;
   if (pin) {
     s.gate->lease_held();
     s.gate->set_last_use(now_);
@@ -107,6 +110,13 @@ void Scheduler::Core::cancel(TicketId id) {
   Ticket* t = tickets_.find(id);
   if (t == nullptr) return;
   ++counts_.cancelled;
+  if (ANELANE_BUG(11) && t->shape->state == SlotState::kAdmitting)
+    return answer_all(*t->shape, Code::kCancelled, 0);
+  if (ANELANE_BUG(21)) {
+    act_on(ActionKind::kAnswer, *t->shape).ticket = id;
+    actions_.back().code = Code::kCancelled;
+    return;
+  }
   answer(t, Code::kCancelled, 0);
 }
 

@@ -108,7 +108,7 @@ struct Scheduler::Core {
   void judge_everybody();
   bool costs_a_bound(const Shape& victim, Time without, Time with) const;
   bool may_start_past(const Shape& s);
-  static uint64_t retry_ms(const Delay& delay);
+  uint64_t retry_ms(const Delay& delay) const;
 
   // ---- election.cc: heads and decisions ----
   void decide();

@@ -120,10 +120,10 @@ bool Scheduler::Core::act(Shape& s, GateKind kind, const Standing& other, const 
   const Worker& w = *s.worker;
   if (now_ < settled_at(s)) return false;
   const bool rival_starved = other.starved;
-  if (gate_free(kind) && ledger_.free_now(w, s.earmarked).fits(w.layers)) {
+  if (gate_free(kind) && ledger_.free_now(w, s.earmarked).fits(ANELANE_BUG(24) ? w.layers - 1 : w.layers)) {
     if (rival_starved && other.head->place < s.place && !ANELANE_BUG(4)) return false;
     if (lower != nullptr && takes_room_of(s, *lower)) return false;
-    if (judge(s)) return true;
+    if (!ANELANE_BUG(29) && judge(s)) return true;
     if (!may_start_past(s)) return false;
     start(s, false);
     return true;

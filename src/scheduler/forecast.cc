@@ -61,8 +61,9 @@ Delay Scheduler::Core::forecast_as(const Shape& s, const QueueKey& place, bool i
   return delay;
 }
 
-uint64_t Scheduler::Core::retry_ms(const Delay& delay) {
+uint64_t Scheduler::Core::retry_ms(const Delay& delay) const {
   const uint64_t ms = (static_cast<uint64_t>(delay.us) + 999) / 1000;
+  if (ANELANE_BUG(17)) return static_cast<uint64_t>(delay.us) / 1000;
   return std::max<uint64_t>(ms, delay.vague ? kVagueRetryMs : 1);
 }
 
@@ -80,7 +81,7 @@ bool Scheduler::Core::judge(Shape& s) {
 void Scheduler::Core::judge_one(Ticket* t) {
   Shape& s = *t->shape;
   const Delay delay = forecast(s);
-  if (now_ + delay.us <= t->bound) return;
+  if (now_ + delay.us <= t->bound || ANELANE_BUG(30)) return;
   promise(s, retry_ms(delay));
   answer(t, Code::kShapeCompiling, retry_ms(delay));
 }

@@ -37,7 +37,7 @@ void Scheduler::Core::prewarm_step() {
                      w->ladder.end(), prewarmed_shape);
     if (over && !w->admission.active()) end_prewarm(*w, false);
   }
-  if (!queue_.empty() || tickets_.size() > 0) return;
+  if (!ANELANE_BUG(32) && (!queue_.empty() || tickets_.size() > 0)) return;
   for (const auto& w : workers_)
     if (w != nullptr && w->admission.active() && w->admission.prewarm) return;
   const std::vector<Worker*> waiting = prewarms_;

@@ -23,12 +23,13 @@ GateKind Scheduler::Core::gate_of(const Shape& s) const {
 
 // L4.3. An unknown cost does not settle.
 Time Scheduler::Core::settled_at(const Shape& s) const {
+  if (ANELANE_BUG(13)) return s.own.arrival;
   return cost_of(s) == kUnknown ? s.own.arrival : s.own.arrival + options_.settle;
 }
 
 void Scheduler::Core::enqueue(Shape& s, TicketId ticket) {
   const Time cost = cost_of(s);
-  s.own = QueueKey{now_ + (cost == kUnknown ? 0 : cost), now_, ticket, 0};
+  s.own = QueueKey{now_ + (cost == kUnknown || ANELANE_BUG(22) ? 0 : cost), now_, ticket, 0};
   requeue(s);
 }
 
@@ -109,7 +110,8 @@ void Scheduler::Core::promise(Shape& s, uint64_t retry_after_ms) {
   timers_.cancel(s.promise_timer);
   s.promised = true;
   s.promise_ends = now_ + std::max(2 * static_cast<Time>(retry_after_ms) * 1000, kPromiseLeast);
-  s.promise_timer = timers_.arm(s.promise_ends, TimerClass::kPromise, &s);
+  if (ANELANE_BUG(18)) s.promise_ends = now_ + static_cast<Time>(retry_after_ms) * 1000;
+  if (!ANELANE_BUG(26)) s.promise_timer = timers_.arm(s.promise_ends, TimerClass::kPromise, &s);
 }
 
 void Scheduler::Core::forget_promise(Shape& s) {

@@ -43,6 +43,7 @@ void Scheduler::Core::fault(Worker& w) {
   end_prewarm(w, true);
   if (w.admission.active()) lose_admission(w);
   lose_slots(w);
+  if (ANELANE_BUG(20)) return spawn(w);
   if (w.exit_timer == TimerHeap::kNone)
     w.exit_timer = timers_.arm(now_ + options_.exit_timeout, TimerClass::kExit, &w);
   if (asked_before) return;
@@ -57,10 +58,10 @@ void Scheduler::Core::lose_admission(Worker& w) {
   if (a.phase == AdmissionPhase::kSent) {
     timers_.cancel(a.reprice_timer);
     a.phase = AdmissionPhase::kLost;
-    set_state(s, SlotState::kFailed);
+    set_state(s, ANELANE_BUG(9) ? SlotState::kAbsent : SlotState::kFailed);
     forget_promise(s);
     answer_all(s, Code::kEngineCrashed, kCrashedRetryMs);
-    a.gate_timer = timers_.arm(now_ + options_.gate_hold, TimerClass::kGate, &w);
+    if (!ANELANE_BUG(28)) a.gate_timer = timers_.arm(now_ + options_.gate_hold, TimerClass::kGate, &w);
     if (ANELANE_BUG(8)) free_gate(w);
     return;
   }
@@ -150,7 +151,7 @@ void Scheduler::Core::say_end(Worker& w) {
 // L6.2: its charge stays, its requests are answered.
 void Scheduler::Core::exit_overdue(Worker& w) {
   w.exit_timer = TimerHeap::kNone;
-  if (w.state != WorkerState::kRecovering) return;
+  if (w.state != WorkerState::kRecovering || ANELANE_BUG(27)) return;
   w.state = WorkerState::kUnconfirmed;
   for (Shape& s : w.shapes) answer_all(s, Code::kEngineCrashed, kCrashedRetryMs);
 }

@@ -17,7 +17,7 @@ void Scheduler::Core::retire(Worker& w) {
   }
   if (!(w.admission.active() && w.admission.prewarm)) end_prewarm(w, true);
   for (Shape& s : w.shapes) {
-    answer_everyone(s, Code::kRetired, 0);
+    if (!ANELANE_BUG(23) || s.state != SlotState::kAdmitting) answer_everyone(s, Code::kRetired, 0);
     if (s.queued) drop(s);
     if (s.state == SlotState::kResident) hold(s, true);
   }

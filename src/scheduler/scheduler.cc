@@ -78,7 +78,7 @@ void Scheduler::Core::dispatch(const Event& e) {
       break;
   }
   // The rest is about one process; news of an older one are no news (L6.1).
-  if (e.generation != w->generation) return;
+  if (e.generation != w->generation && !ANELANE_BUG(10)) return;
   const bool of_shape = e.kind == EventKind::kAdmissionSent || e.kind == EventKind::kAdmissionDone ||
                         e.kind == EventKind::kEvictionSent || e.kind == EventKind::kEvictionDone;
   if (of_shape && e.rung >= w->shapes.size()) return;

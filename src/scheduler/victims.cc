@@ -30,7 +30,8 @@ std::vector<Shape*> Scheduler::Core::candidates(const VictimRules& rules) {
   std::vector<Ranked> ranked;
   for (Shape* v : charged_) {
     if (!may_be_victim(*v, rules)) continue;
-    ranked.push_back({busy(*v->worker), !v->demand.empty(), v->rung == 0, last_use(*v), v});
+    ranked.push_back({busy(*v->worker), !v->demand.empty(), v->rung == 0,
+                      ANELANE_BUG(15) ? -last_use(*v) : last_use(*v), v});
   }
   // Stable: ties stay in the order of workers and rungs.
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {

@@ -16,6 +16,7 @@ uint64_t seen(WordObserver* observer, const Shape& s, WordObserver::Read what, u
 bool Scheduler::Core::unleased(Shape& s) {
   if (s.state == SlotState::kAbsent) return true;
   if (seen(observer_, s, WordObserver::Read::kLeases, s.gate->leases()) == 0) return true;
+  if (ANELANE_BUG(31)) return false;
   s.wake = true;
   s.wake_round = round_;
   return seen(observer_, s, WordObserver::Read::kAskedWake, s.gate->ask_wake() ? 1 : 0) == 0;

@@ -279,9 +279,17 @@ void Oracle::open_entry(Time now, uint32_t m, uint32_t rung) {
   r.key = now + std::max<Time>(cost, 0);
   r.promised_until = kNever;
   r.maybe_earmarked = evictions_under_way();
-  r.maybe_placed = false;
-  for (const Worker& w : workers_)
-    for (const Rung& other : w.rungs) r.maybe_placed |= &other != &r && other.queued && other.key >= r.key;
+  // Behind another only if somebody's bound is within all that could come before it.
+  Time total = options_.settle;
+  for (uint32_t i = 0; i < workers_.size(); ++i) {
+    if (workers_[i].work)
+      total += std::max<Time>(0, workers_[i].work->predicted) +
+               std::max<Time>(0, costs_.compile(i, workers_[i].work->rung));
+    for (uint32_t k = 0; k < workers_[i].rungs.size(); ++k)
+      if (workers_[i].rungs[k].queued) total += std::max<Time>(0, costs_.predicted(i, k));
+  }
+  note_followers(now, m, rung);
+  r.maybe_placed = (!bounds_.empty() && *bounds_.begin() < now + total) || now < shut_until_;
 }
 
 void Oracle::join(Time now, sched::TicketId id, Ticket& t) {

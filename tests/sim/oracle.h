@@ -23,6 +23,7 @@ class Oracle : public Watcher {
   // After healing and a long time: nobody may wait, nothing may be under way.
   void check_quiet(Time now);
 
+  void released(Time now, uint32_t model, uint32_t rung, bool told) override;
   void fault_hit(uint32_t model, FaultKind kind) override;
   // How often each slot transition was seen, by the last fault that had hit the worker before.
   using Coverage = std::map<std::pair<std::string, std::string>, uint64_t>;
@@ -53,6 +54,8 @@ class Oracle : public Watcher {
     bool maybe_placed = false;     // it may stand behind another than its key says (L4.11)
     bool maybe_earmarked = false;  // an eviction was started since it queued
     Time promised_until = kNever;  // kNever: none
+    std::optional<std::pair<uint32_t, uint32_t>> follows;  // must start after that one (L4.11)
+    uint64_t follows_for = 0;                              // because of this ticket
     Time failed_until = 0;
     Code failure = Code::kOk;
   };
@@ -114,7 +117,16 @@ class Oracle : public Watcher {
   bool hopeless(uint32_t model);
   bool evictions_under_way() const;
   bool protects(const Rung& r) const { return !r.offered.empty(); }
+  struct Starved {
+    uint64_t order = 0;  // who came later may not lease
+    Time key = 0;        // the head's is not above this
+    bool placed = false;
+  };
+  std::optional<Starved> starved_at(bool load, Time now);
   std::optional<uint64_t> starved_since(Time now);
+  void check_starved_rival(Time now, uint32_t model, uint32_t rung);
+  void check_costs_no_bound(Time now, uint32_t model, uint32_t rung);
+  void note_followers(Time now, uint32_t model, uint32_t rung);
   std::string shape(uint32_t model, uint32_t rung) const;
   void fail(Time now, const std::string& what);
   uint32_t layers(uint32_t model) const { return workload_.models[model].layers; }

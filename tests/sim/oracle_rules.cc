@@ -51,35 +51,123 @@ bool Oracle::hopeless(uint32_t m) {
   return charged + layers(m) > options_.executable_budget || slots + 1 > options_.shapes_total;
 }
 
-// The order after which nobody may lease a resident shape: certain only if every entry of a free gate is
-// settled, wanted, electable and without hope, so that whichever is its head is starved.
-std::optional<uint64_t> Oracle::starved_since(Time now) {
+// A gate whose head is certainly starved: every entry of it is settled, wanted, electable and without hope.
+std::optional<Oracle::Starved> Oracle::starved_at(bool load, Time now) {
   for (const Worker& w : workers_) {
     const bool calm = w.state == Worker::State::kReady && !w.draining;
     if (!calm && w.state != Worker::State::kRetired && w.state != Worker::State::kNoProcess) return {};
     if (w.work && !w.work->lost) return {};  // leases may wait behind it
   }
+  if (gate_taken(load, now)) return {};
+  Starved starved;
+  bool any = false;
+  for (uint32_t m = 0; m < workers_.size(); ++m) {
+    for (uint32_t r = 0; r < workers_[m].rungs.size(); ++r) {
+      const Rung& rung = workers_[m].rungs[r];
+      if (!rung.queued || as_load(m, r) != load) continue;
+      any = true;
+      int64_t own = 0;
+      for (const Rung& other : workers_[m].rungs) own += other.slot != Slot::kAbsent ? 1 : 0;
+      const bool certain = !rung.waiting.empty() && now >= rung.entry_arrival + options_.settle &&
+                           workers_[m].state == Worker::State::kReady && !workers_[m].work && hopeless(m) &&
+                           own + 1 <= options_.shapes_per_model;
+      if (!certain) return {};
+      starved.order = std::max(starved.order, *rung.waiting.begin());
+      starved.key = std::max(starved.key, rung.key);
+      starved.placed |= rung.maybe_placed;
+    }
+  }
+  if (!any) return {};
+  return starved;
+}
+
+// The order after which nobody may lease a resident shape.
+std::optional<uint64_t> Oracle::starved_since(Time now) {
   std::optional<uint64_t> since;
   for (const bool load : {false, true}) {
-    if (gate_taken(load, now)) continue;
-    uint64_t latest = 0;
-    bool certain = true, any = false;
-    for (uint32_t m = 0; m < workers_.size() && certain; ++m) {
-      for (uint32_t r = 0; r < workers_[m].rungs.size(); ++r) {
-        const Rung& rung = workers_[m].rungs[r];
-        if (!rung.queued || as_load(m, r) != load) continue;
-        any = true;
-        int64_t own = 0;
-        for (const Rung& other : workers_[m].rungs) own += other.slot != Slot::kAbsent ? 1 : 0;
-        certain = certain && !rung.waiting.empty() && now >= rung.entry_arrival + options_.settle &&
-                  workers_[m].state == Worker::State::kReady && !workers_[m].work && hopeless(m) &&
-                  own + 1 <= options_.shapes_per_model;
-        if (!rung.waiting.empty()) latest = std::max(latest, *rung.waiting.begin());
-      }
-    }
-    if (any && certain) since = since ? std::min(*since, latest) : latest;
+    const auto starved = starved_at(load, now);
+    if (starved) since = since ? std::min(*since, starved->order) : starved->order;
   }
   return since;
+}
+
+// L3.5: while a head is starved, the other gate's head starts only if its key is lower.
+void Oracle::check_starved_rival(Time now, uint32_t m, uint32_t rung) {
+  const Rung& mine = workers_[m].rungs[rung];
+  if (mine.maybe_earmarked || !options_.parallel_load) return;
+  const auto rival = starved_at(!as_load(m, rung), now);
+  if (rival && !rival->placed && mine.key > rival->key)
+    fail(now, shape(m, rung) + " starts past a starved head of the other gate (L3.5)");
+}
+
+// L3.5, last clause: the entry before it, alone before it, would be ready in time now and too late after
+// this.
+void Oracle::check_costs_no_bound(Time now, uint32_t m, uint32_t rung) {
+  const Rung& mine = workers_[m].rungs[rung];
+  const Time cost = costs_.predicted(m, rung);
+  if (cost == kUnknown || mine.maybe_earmarked) return;
+  const Rung* first = nullptr;
+  uint32_t first_model = 0, first_rung = 0;
+  for (uint32_t i = 0; i < workers_.size(); ++i)
+    for (uint32_t r = 0; r < workers_[i].rungs.size(); ++r) {
+      const Rung& other = workers_[i].rungs[r];
+      if (!other.queued || &other == &mine || as_load(i, r) != as_load(m, rung)) continue;
+      if (first != nullptr && first->key <= other.key) continue;
+      first = &other;
+      first_model = i;
+      first_rung = r;
+    }
+  if (first == nullptr || first->maybe_placed || first->key >= mine.key || first->waiting.empty()) return;
+  const Worker& w = workers_[first_model];
+  const Time other_cost = costs_.predicted(first_model, first_rung);
+  if (w.state != Worker::State::kReady || w.draining || w.work || other_cost == kUnknown) return;
+  const Time settle = std::max<Time>(0, first->entry_arrival + options_.settle - now);
+  for (const uint64_t order : first->waiting) {
+    const Time bound = tickets_[by_order_.at(order)].bound;
+    if (bound >= now + settle + other_cost && bound < now + std::max(cost, settle) + other_cost)
+      return fail(now, shape(m, rung) + " starts past " + shape(first_model, first_rung) +
+                           " and costs a ticket there its bound (L3.5)");
+  }
+}
+
+// L4.11 where it is certain: one entry waits at a gate that is held for a known time, and a second one comes.
+void Oracle::note_followers(Time now, uint32_t m, uint32_t rung) {
+  Rung& mine = workers_[m].rungs[rung];
+  mine.follows.reset();
+  const bool load = as_load(m, rung);
+  const Time cost = costs_.predicted(m, rung);
+  if (cost == kUnknown || workers_[m].state != Worker::State::kReady || workers_[m].draining) return;
+  const Work* holder = nullptr;
+  for (const Worker& w : workers_) {
+    if (!w.work) continue;
+    const bool holds_load = w.work->load && !w.work->repriced && options_.parallel_load;
+    if (holds_load != load) continue;
+    if (holder != nullptr || w.work->lost || w.work->repriced || !w.work->sent) return;
+    holder = &*w.work;
+  }
+  if (holder == nullptr || holder->predicted == kUnknown || (!load && now < shut_until_)) return;
+  const Time left = std::max<Time>(0, holder->sent_at + holder->predicted - now);
+  std::optional<std::pair<uint32_t, uint32_t>> other;
+  for (uint32_t i = 0; i < workers_.size(); ++i)
+    for (uint32_t r = 0; r < workers_[i].rungs.size(); ++r) {
+      if (!workers_[i].rungs[r].queued || as_load(i, r) != load || (i == m && r == rung)) continue;
+      if (other) return;
+      other = std::pair{i, r};
+    }
+  if (!other) return;
+  const Worker& w = workers_[other->first];
+  const Rung& first = w.rungs[other->second];
+  const Time first_cost = costs_.predicted(other->first, other->second);
+  if (w.state != Worker::State::kReady || w.draining || w.work || first_cost == kUnknown ||
+      !fits(other->first) || first.key <= mine.key)
+    return;
+  const Time ready = now + std::max(left, first.entry_arrival + options_.settle - now) + first_cost;
+  for (const uint64_t order : first.waiting) {
+    const Time bound = tickets_[by_order_.at(order)].bound;
+    if (bound < ready || bound >= ready + cost) continue;
+    mine.follows = other;
+    mine.follows_for = by_order_.at(order);
+  }
 }
 
 void Oracle::on_start(Time now, const sched::Action& a, uint32_t m) {
@@ -113,6 +201,16 @@ void Oracle::on_start(Time now, const sched::Action& a, uint32_t m) {
       if (cost != kUnknown && now + cost > tickets_[by_order_.at(order)].bound)
         fail(now, shape(m, a.rung) + " starts with a ticket that it must have answered (L4.9)");
     check_passing(now, m, a.rung);
+    check_starved_rival(now, m, a.rung);
+    check_costs_no_bound(now, m, a.rung);
+    if (r.follows && tickets_.contains(r.follows_for)) {
+      const auto& [fm, fr] = *r.follows;
+      const Rung& first = workers_[fm].rungs[fr];
+      if (first.queued && workers_[fm].state == Worker::State::kReady && !workers_[fm].work && fits(fm) &&
+          now >= first.entry_arrival + options_.settle && !r.maybe_earmarked && !evictions_under_way())
+        fail(now,
+             shape(m, a.rung) + " overtakes " + shape(fm, fr) + " at an accepted request's cost (L4.11)");
+    }
   }
   r.queued = false;
   w.work =
@@ -228,12 +326,41 @@ void Oracle::check_waits(Time now, const sched::Event& e) {
           !rung.waiting.empty() && rung.slot == Slot::kResident && w.state == Worker::State::kReady;
       // Room may be kept for an earmarked entry, though it is free.
       short_of_room |= rung.queued && !rung.waiting.empty() && (!fits(m) || rung.maybe_earmarked);
+      if (w.broken_at != kNever && now > w.broken_at + options_.exit_timeout && !rung.waiting.empty())
+        fail(now, "a ticket waits for a worker whose exit is overdue (L6.2)");
       if (w.retiring && (!rung.waiting.empty() || !rung.offered.empty()))
         fail(now, "a ticket waits for a retired model (L7.2)");
     }
   }
   if (resident_waits && !short_of_room && !evictions_under_way())
     fail(now, "a ticket waits for a resident shape for no reason (L3.3)");
+}
+
+// Somebody waits for room at a free gate, and this release gives it: the scheduler must hear of it.
+void Oracle::released(Time now, uint32_t m, uint32_t rung, bool told) {
+  const Rung& r = workers_[m].rungs[rung];
+  const auto& gate = world_.scheduler().gate(world_.worker_of(m), rung);
+  if (told || gate.leases() != 0 || r.slot != Slot::kResident || protects(r) || workers_[m].work ||
+      workers_[m].state != Worker::State::kReady)
+    return;
+  for (const bool load : {false, true}) {
+    if (gate_taken(load, now)) continue;
+    for (uint32_t i = 0; i < workers_.size(); ++i) {
+      for (uint32_t k = 0; k < workers_[i].rungs.size(); ++k) {
+        const Rung& entry = workers_[i].rungs[k];
+        const bool short_of_room = entry.queued && !entry.waiting.empty() && as_load(i, k) == load &&
+                                   !fits(i) && workers_[i].state == Worker::State::kReady &&
+                                   !workers_[i].draining && !workers_[i].work &&
+                                   now > entry.entry_arrival + 2 * options_.settle;
+        // The only entry, so that it is the head; and no eviction that might serve it.
+        size_t entries = 0;
+        for (const Worker& w : workers_)
+          for (const Rung& other : w.rungs) entries += other.queued ? 1 : 0;
+        if (short_of_room && entries == 1 && !evictions_under_way() && !hopeless(i) && m == i)
+          fail(now, shape(i, k) + " waits for room, and the release of " + shape(m, rung) + " is not told");
+      }
+    }
+  }
 }
 
 // A gate stands idle only if nobody could start.

@@ -23,6 +23,8 @@ class Watcher {
   virtual ~Watcher() = default;
   virtual void before(Time /*now*/, const sched::Event& /*event*/) {}
   virtual void after(Time now, const sched::Event& event, std::span<const sched::Action> actions) = 0;
+  // A lease ended; `told`: the scheduler had asked for it and hears of it.
+  virtual void released(Time /*now*/, uint32_t /*model*/, uint32_t /*rung*/, bool /*told*/) {}
   virtual void fault_hit(uint32_t /*model*/, FaultKind /*kind*/) {}
 };
 

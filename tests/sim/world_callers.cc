@@ -74,6 +74,7 @@ void World::drop_lease(uint64_t id, bool say, bool tell) {
   const sched::WorkerId worker = processes_[lease.model].worker;
   scheduler_.publish(now_);
   const bool wake = scheduler_.gate(worker, lease.rung).release(lease.epoch, scheduler_.coarse_now());
+  if (watcher_ != nullptr && tell) watcher_->released(now_, lease.model, lease.rung, wake);
   if (wake && tell) feed({.kind = EventKind::kReleased, .worker = worker, .rung = lease.rung});
 }
 
