@@ -35,6 +35,9 @@ TEST(WordPiece, PiecesEndBetweenCharacters) {
   const WordPiece model = make({{"[UNK]", 0}, {"é", 1}, {"##字", 2}, {"##\xc3", 3}});
   EXPECT_EQ(ids(model, "é字"), (Ids{1, 2}));
   EXPECT_EQ(ids(model, "éé"), (Ids{0}));  // not the half character of the vocabulary
+  // Nor where the longest token of the vocabulary ends within a character.
+  const WordPiece cut = make({{"[UNK]", 0}, {"x", 1}, {"##ab\xc3", 2}, {"##\xa9", 3}});
+  EXPECT_EQ(ids(cut, "xabé"), (Ids{0}));
 }
 
 TEST(WordPiece, WordsBeyondTheLimitAreUnknown) {
