@@ -22,6 +22,7 @@ class Runner {
   Runner(const std::string& folder, uint32_t layers) {
     anelane::TinyCheckpointOptions options;
     options.layers = layers;
+    options.ceiling = kShape;
     if (!anelane::write_tiny_checkpoint(folder + "/tiny", options).ok()) std::abort();
     lane_ = open_lane(folder + "/lane");
     const anelane_model model = load(lane_, folder + "/tiny", {kShape});
@@ -75,7 +76,10 @@ class Peer {
     if (memory == MAP_FAILED) std::abort();
     shared_ = static_cast<unsigned char*>(memory);
     pid_ = ::fork();
-    if (pid_ == 0) serve(ends[1]);
+    if (pid_ == 0) {
+      ::close(ends[0]);  // else it would never see the end
+      serve(ends[1]);
+    }
     ::close(ends[1]);
     socket_ = ends[0];
   }
