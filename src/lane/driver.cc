@@ -85,6 +85,11 @@ void Driver::feed(Event event) {
     const auto span = scheduler_->step(now, next);
     const std::vector<Action> actions(span.begin(), span.end());
     for (const Action& action : actions) carry_out(action);
+    if (!broken_told_ && !scheduler_->broken().empty()) {
+      broken_told_ = true;  // everybody has been answered, and will be (L4.14)
+      log_line(LogLevel::kError, "the scheduler of lane " + std::to_string(lane_->id()) +
+                                     " stopped at a broken invariant: " + scheduler_->broken());
+    }
   }
   feeding_ = false;
   arm_timer();

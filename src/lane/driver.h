@@ -108,7 +108,7 @@ class Driver {
   const LaneOptions options_;
   std::unique_ptr<sched::Scheduler> scheduler_;
   std::deque<sched::Event> events_;
-  bool feeding_ = false, stopped_ = false, ending_ = false;
+  bool feeding_ = false, stopped_ = false, ending_ = false, broken_told_ = false;
   LoopThread::TimerId timer_{}, tick_timer_{};
 
   std::map<sched::WorkerId, std::shared_ptr<LaneModel>> models_;  // known to the scheduler

@@ -34,18 +34,15 @@ namespace {
 
 constexpr unsigned kFolderMode = 0700;
 
-bool is_ours(const std::string& path) {
-  struct stat st {};
-  return ::lstat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == ::geteuid();
-}
-
 Result<std::string> default_folder() {
 #ifdef __APPLE__
   ANELANE_ASSIGN(const std::string home, home_folder());
   return join_path(home, "Library/Caches/anelane");
 #else
   const std::string runtime = "/run/user/" + std::to_string(::geteuid());
-  if (is_ours(runtime)) return runtime + "/anelane";
+  struct stat st {};
+  if (::lstat(runtime.c_str(), &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == ::geteuid())
+    return runtime + "/anelane";
   const char* cache = std::getenv("XDG_CACHE_HOME");
   if (cache != nullptr && cache[0] == '/') return join_path(cache, "anelane");
   ANELANE_ASSIGN(const std::string home, home_folder());
