@@ -51,7 +51,8 @@ static void embed_hello(anelane_model model, float* row) {
 
 static void kill_in_the_middle(int signal_number) {
   char* folder = make_folder();
-  char* before = inventory(folder);
+  char* scratch = make_folder();
+  char* before = inventory(scratch);
   const anelane_lane lane = open_in(folder);
   struct call call = {.model = load_into(lane, test_model()), .err = NEW_ERROR()};
   float first[DIM], after[DIM];
@@ -80,10 +81,10 @@ static void kill_in_the_middle(int signal_number) {
   assert_status(ANELANE_OK, anelane_lane_get_stats(lane, &stats, &err), &err);
   assert_int_equal(stats.restarts, 1);
   close_lane(lane);
-  remove_folder(folder);
-  folder = NULL;
-  (void)before;
+  assert_nothing_left(before, scratch);
   free(before);
+  remove_folder(scratch);
+  remove_folder(folder);
 }
 
 static void l6_kill_9_in_the_middle_of_an_embed(void** state) {

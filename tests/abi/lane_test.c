@@ -141,7 +141,8 @@ static void l1_a_busy_lane_names_its_holder_and_is_free_after_its_death(void** s
 
 static void the_same_folder_again_is_the_same_lane_counted(void** state) {
   char* folder = make_folder();
-  char* before = inventory(folder);
+  char* scratch = make_folder();
+  char* before = inventory(scratch);
   anelane_lane_options options = options_in(folder);
   anelane_error err = NEW_ERROR();
   const anelane_lane first = open_in(folder);
@@ -162,9 +163,9 @@ static void the_same_folder_again_is_the_same_lane_counted(void** state) {
   close_lane(second);
   assert_true(anelane_embed_texts(model, &text, 1, row, 0, NULL, in_ms(BOUND_MS), &err) != ANELANE_OK);
   assert_true(err.status == ANELANE_CLOSED || err.status == ANELANE_BAD_HANDLE);
-  pid_t left[1];
-  assert_int_equal(children_of_self(left, 1), 0);
+  assert_nothing_left(before, scratch);
   free(before);
+  remove_folder(scratch);
   remove_folder(folder);
 }
 

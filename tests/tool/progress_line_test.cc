@@ -1,4 +1,5 @@
-// The words of the progress line. That it appears on terminals only is shown with the program itself (tool_test.py).
+// The words of the progress line. That it appears on terminals only is shown with the program itself
+// (tool_test.py).
 #include "progress_line.h"
 
 #include <gtest/gtest.h>
