@@ -137,14 +137,13 @@ void Scheduler::Core::admission_refused(Worker& w) {
     w.prewarm.failed |= 1u << a.shape->rung;
     end_prewarm(w, false);
   }
-  if (a.shape->demand.empty()) return give_up_refused(w);
   next_refusal_victim(w);
 }
 
 void Scheduler::Core::next_refusal_victim(Worker& w) {
   Admission& a = w.admission;
   VictimRules rules{.compile_gate = a.gate == GateKind::kCompile};
-  if (a.victims_tried < kRefusalVictimsMax) {
+  if (a.victims_tried < kRefusalVictimsMax && !a.shape->demand.empty()) {
     for (Shape* v : candidates(rules)) {
       if (!evict(*v)) continue;
       ++a.victims_tried;

@@ -194,26 +194,25 @@ void Scheduler::Core::apply_holds(const std::array<Standing, 2>& standing) {
   }
 }
 
-// In the order of arrival, whatever the shape; then the words are opened for the fast path.
+// One ticket, the earliest that may go, whatever its shape: its lease may starve a head, which decides about
+// the next one. When none is left the words are opened to the fast path.
 bool Scheduler::Core::grant_unheld() {
-  bool any = false;
-  for (;;) {
-    Ticket* next = nullptr;
-    for (Shape* s : charged_) {
-      if (s->state != SlotState::kResident || !s->worker->serves() || s->demand.empty()) continue;
-      Ticket* t = s->demand.first();
-      if (t->order > std::min(hold_after_, s->worker->hold_after)) continue;
-      if (next == nullptr || t->order < next->order) next = t;
-    }
-    if (next == nullptr) break;
+  Ticket* next = nullptr;
+  for (Shape* s : charged_) {
+    if (s->state != SlotState::kResident || !s->worker->serves() || s->demand.empty()) continue;
+    Ticket* t = s->demand.first();
+    if (t->order > std::min(hold_after_, s->worker->hold_after)) continue;
+    if (next == nullptr || t->order < next->order) next = t;
+  }
+  if (next != nullptr) {
     grant(next);
-    any = true;
+    return true;
   }
   for (Shape* s : charged_) {
     if (s->state != SlotState::kResident || !s->worker->serves()) continue;
     hold(*s, std::min(hold_after_, s->worker->hold_after) != ~0ull);
   }
-  return any;
+  return false;
 }
 
 void Scheduler::Core::arm_decide_timer() {

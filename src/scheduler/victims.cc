@@ -14,7 +14,7 @@ bool Scheduler::Core::may_be_victim(Shape& v, const VictimRules& rules) {
   const Worker& w = *v.worker;
   if (v.state != SlotState::kResident || (!v.offered.empty() && !ANELANE_BUG(3))) return false;
   if (rules.of != nullptr && rules.of != &w) return false;
-  const bool open = w.serves() || (w.state == WorkerState::kRetiring && !w.ending);
+  const bool open = w.serves() || (w.state == WorkerState::kRetiring && !w.ending && !w.broken);
   if (!open) return false;
   if (rules.undemanded_only && !v.demand.empty()) return false;
   if (!rules.compile_gate && w.admission.active() && w.admission.phase == AdmissionPhase::kSent) return false;

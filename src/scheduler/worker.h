@@ -104,7 +104,7 @@ struct Worker {
   // Its charges come back only with an exit that nobody has confirmed yet.
   bool exit_pending() const {
     return state == WorkerState::kRecovering || state == WorkerState::kUnconfirmed ||
-           (state == WorkerState::kRetiring && ending);
+           (state == WorkerState::kRetiring && (ending || broken));
   }
 };
 

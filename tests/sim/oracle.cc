@@ -44,8 +44,7 @@ void Oracle::fail(Time now, const std::string& what) {
 }
 
 void Oracle::fault_hit(uint32_t model, FaultKind kind) {
-  static constexpr const char* kNames[] = {"crash", "error", "refuse", "slow"};
-  workers_[model].last_fault = kNames[static_cast<size_t>(kind)];
+  workers_[model].faults |= 1u << static_cast<unsigned>(kind);
 }
 
 void Oracle::move(uint32_t model, uint32_t rung, Slot to) {
@@ -54,7 +53,11 @@ void Oracle::move(uint32_t model, uint32_t rung, Slot to) {
   Rung& r = w.rungs[rung];
   const std::string way =
       std::string(kNames[static_cast<size_t>(r.slot)]) + ">" + kNames[static_cast<size_t>(to)];
-  ++coverage_[{way, w.retiring ? "retiring" : w.last_fault}];
+  static constexpr const char* kFaults[] = {"crash", "error", "refuse", "slow"};
+  for (unsigned i = 0; i < std::size(kFaults); ++i)
+    if ((w.faults >> i & 1u) != 0) ++coverage_[{way, kFaults[i]}];
+  if (w.faults == 0) ++coverage_[{way, "none"}];
+  if (w.retiring) ++coverage_[{way, "retiring"}];
   const bool before = r.slot != Slot::kAbsent, after = to != Slot::kAbsent;
   charged_ += (after ? layers(model) : 0) - static_cast<int64_t>(before ? layers(model) : 0);
   slots_ += static_cast<int64_t>(after) - static_cast<int64_t>(before);
@@ -67,7 +70,7 @@ void Oracle::before(Time now, const sched::Event& e) {
   if (model_of_.empty())
     for (uint32_t m = 0; m < workers_.size(); ++m) model_of_[world_.worker_of(m)] = m;
   opened_ = nullptr;
-  starved_before_ = starved_since(now);
+  starved_before_ = {starved_at(false, now), starved_at(true, now)};
   pass_time(now, e);
   take_event(now, e);
 }
@@ -112,7 +115,7 @@ void Oracle::take_event(Time now, const sched::Event& e) {
   if (e.kind == EventKind::kRequest) {
     if (tickets_.contains(e.ticket)) return;
     Ticket t{.model = model_of_.at(e.worker), .rung = e.rung};
-    t.deadline = e.deadline;
+    t.own_deadline = e.deadline < now + options_.admission_bound;
     t.bound = std::min(e.deadline, now + options_.admission_bound);
     t.pin = e.pin;
     join(now, e.ticket, t);
@@ -143,6 +146,7 @@ void Oracle::take_event(Time now, const sched::Event& e) {
     case EventKind::kWorkerReady:
       if (w.state != Worker::State::kStarting || w.retiring) return;
       w.state = Worker::State::kReady;
+      w.faults &= 1u;  // what was armed died with its process; that it crashed is remembered
       costs_.report(m, e.mask);
       for (Rung& r : w.rungs) r.maybe_placed = true;
       return;
@@ -479,8 +483,7 @@ void Oracle::on_answer(Time now, const sched::Event& e, const sched::Action& a) 
       if (never ? a.retry_after_ms != 0 : a.retry_after_ms != 250)
         fail(now, who + ": wrong retry for no room");
       if (!never && !full && !refused && !at_bound) fail(now, who + ": RESOURCES_EXHAUSTED before its bound");
-      if (at_bound && !refused && t.bound == t.deadline && t.bound < t.arrived + options_.admission_bound &&
-          !full && !never)
+      if (at_bound && !refused && t.own_deadline && !full && !never)
         fail(now, who + ": its own deadline was the bound (L4.12)");
       break;
     }

@@ -4,6 +4,7 @@
 // tracking: what each event and action means for the books; rules: what must hold at an action
 // (oracle_rules.cc) and after a step (oracle.cc). The first violation is kept as text.
 #pragma once
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -25,7 +26,7 @@ class Oracle : public Watcher {
 
   void released(Time now, uint32_t model, uint32_t rung, bool told) override;
   void fault_hit(uint32_t model, FaultKind kind) override;
-  // How often each slot transition was seen, by the last fault that had hit the worker before.
+  // How often each slot transition was seen, by the kinds of faults that had hit the worker before.
   using Coverage = std::map<std::pair<std::string, std::string>, uint64_t>;
   const Coverage& coverage() const { return coverage_; }
 
@@ -35,7 +36,8 @@ class Oracle : public Watcher {
     uint32_t model = 0, rung = 0;
     Time arrived = 0;  // anew when its shape was evicted
     uint64_t order = 0;
-    Time bound = kNever, deadline = kNever;
+    Time bound = kNever;
+    bool own_deadline = false;
     bool pin = true;
     bool offered = false;
     bool lost = false;
@@ -83,7 +85,7 @@ class Oracle : public Watcher {
     Time broken_at = kNever;
     std::vector<Rung> rungs;
     std::optional<Work> work;
-    const char* last_fault = "none";
+    uint32_t faults = 0;  // kinds that have hit this process, and the one before it
   };
 
   // ---- tracking ----
@@ -123,7 +125,6 @@ class Oracle : public Watcher {
     bool placed = false;
   };
   std::optional<Starved> starved_at(bool load, Time now);
-  std::optional<uint64_t> starved_since(Time now);
   void check_starved_rival(Time now, uint32_t model, uint32_t rung);
   void check_costs_no_bound(Time now, uint32_t model, uint32_t rung);
   void note_followers(Time now, uint32_t model, uint32_t rung);
@@ -143,7 +144,7 @@ class Oracle : public Watcher {
   int64_t charged_ = 0, slots_ = 0;
   Time shut_until_ = 0;  // the daemon compiles on (L4.13)
   OracleCosts costs_;
-  std::optional<uint64_t> starved_before_;
+  std::array<std::optional<Starved>, 2> starved_before_;  // by gate
   uint64_t steps_ = 0;
   const Rung* opened_ = nullptr;  // the entry that this event's request opened
   bool stopped_ = false;

@@ -81,16 +81,6 @@ std::optional<Oracle::Starved> Oracle::starved_at(bool load, Time now) {
   return starved;
 }
 
-// The order after which nobody may lease a resident shape.
-std::optional<uint64_t> Oracle::starved_since(Time now) {
-  std::optional<uint64_t> since;
-  for (const bool load : {false, true}) {
-    const auto starved = starved_at(load, now);
-    if (starved) since = since ? std::min(*since, starved->order) : starved->order;
-  }
-  return since;
-}
-
 // L3.5: while a head is starved, the other gate's head starts only if its key is lower.
 void Oracle::check_starved_rival(Time now, uint32_t m, uint32_t rung) {
   const Rung& mine = workers_[m].rungs[rung];
@@ -226,8 +216,9 @@ void Oracle::check_passing(Time now, uint32_t m, uint32_t rung) {
     for (uint32_t r = 0; r < workers_[i].rungs.size(); ++r) {
       const Rung& other = workers_[i].rungs[r];
       if (&other == &mine || !other.queued || as_load(i, r) != as_load(m, rung)) continue;
-      const bool ready = workers_[i].state == Worker::State::kReady && !workers_[i].work &&
-                         !other.maybe_placed && now >= other.entry_arrival + options_.settle && fits(i);
+      const bool ready = workers_[i].state == Worker::State::kReady && !workers_[i].draining &&
+                         !workers_[i].work && !other.maybe_placed &&
+                         now >= other.entry_arrival + options_.settle && fits(i);
       if (ready && other.key < mine.key)
         fail(now, shape(m, rung) + " passes " + shape(i, r) + ", whose key is lower (L4.2)");
     }
@@ -281,9 +272,12 @@ void Oracle::on_grant(Time now, const sched::Event& e, const sched::Action& a) {
     fail(now, "a grant that pins nothing");
   const bool cohort = t.offered || (e.kind == EventKind::kAdmissionDone && e.rung == t.rung &&
                                     model_of_.at(e.worker) == t.model);
-  if (!cohort && starved_before_ && t.order > *starved_before_) {
-    const auto still = starved_since(now);
-    if (still && t.order > *still)
+  for (const bool load : {false, true}) {
+    // Starved before the event and still after it.
+    const auto& was = starved_before_[load ? 1 : 0];
+    if (cohort || !was || t.order <= was->order) continue;
+    const auto is = starved_at(load, now);
+    if (is && t.order > is->order)
       fail(now, "ticket " + std::to_string(a.ticket) + " leases past a starved head (L3.5)");
   }
   forget_ticket(a.ticket);
@@ -322,8 +316,8 @@ void Oracle::check_waits(Time now, const sched::Event& e) {
         const Time end = t.offered_at + (t.offers == 1 ? options_.handoff : options_.lease_max);
         if (world_.scheduler().next_due() > end) fail(now, "a hand-off would not end by itself (L3.6)");
       }
-      resident_waits |=
-          !rung.waiting.empty() && rung.slot == Slot::kResident && w.state == Worker::State::kReady;
+      resident_waits |= !rung.waiting.empty() && rung.slot == Slot::kResident &&
+                        w.state == Worker::State::kReady && !w.draining;
       // Room may be kept for an earmarked entry, though it is free.
       short_of_room |= rung.queued && !rung.waiting.empty() && (!fits(m) || rung.maybe_earmarked);
       if (w.broken_at != kNever && now > w.broken_at + options_.exit_timeout && !rung.waiting.empty())

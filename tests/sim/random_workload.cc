@@ -43,7 +43,7 @@ Model draw_model(Draws& d, size_t index, bool in_format) {
   Model m;
   m.name = std::string(1, static_cast<char>('A' + index));
   m.layers = kLayers[d.below(std::size(kLayers))];
-  m.evict = d.within(0, 60) * 1000;
+  m.evict = d.chance(0.5) ? d.within(0, 60) * 1000 : d.log_within(50, 2000) * 1000;
   m.prewarm = d.chance(0.25);
   m.reports_cache = d.chance(0.85);
   const size_t rungs = 1 + d.below(4);
@@ -84,9 +84,9 @@ Happening draw_fault(Draws& d, const Workload& w, Time t) {
   Happening h{.t = t, .op = Op::kFault};
   h.model = static_cast<uint32_t>(d.below(w.models.size()));
   const uint64_t kind = d.below(10);
-  h.fault = kind < 5   ? FaultKind::kCrash
-            : kind < 7 ? FaultKind::kError
-            : kind < 9 ? FaultKind::kRefuse
+  h.fault = kind < 4   ? FaultKind::kCrash
+            : kind < 6 ? FaultKind::kError
+            : kind < 8 ? FaultKind::kRefuse
                        : FaultKind::kSlow;
   if (!d.chance(0.08)) h.exit_after = d.log_within(1, 40'000) * 1000;
   h.restart = d.chance(0.3) ? 0 : d.log_within(1, 4000) * 1000;
@@ -97,19 +97,29 @@ Happening draw_fault(Draws& d, const Workload& w, Time t) {
 
 }  // namespace
 
-RandomWorld draw_world(Draws& d, size_t happenings, bool in_format) {
+RandomWorld draw_world(Draws& d, size_t happenings, bool in_format, bool stormy) {
   RandomWorld out;
   Workload& w = out.workload;
   draw_options(d, w.options, in_format);
   const size_t models = 1 + d.below(d.chance(0.2) ? 8 : 4);
   for (size_t i = 0; i < models; ++i) w.models.push_back(draw_model(d, i, in_format));
   Temper temper{};
+  // Storms: crowded, slow to evict, faulty.
+  const bool storm = d.chance(0.2) || stormy;
+  if (storm)
+    for (Model& m : w.models) m.evict = d.log_within(200, 3000) * 1000;
   temper.gap = d.log_within(1, 2000) * 1000;
-  temper.faults = d.chance(0.5) ? 0 : d.unit() * 0.1;
+  temper.faults = storm ? 0.1 + d.unit() * 0.3 : d.chance(0.5) ? 0 : d.unit() * 0.2;
   temper.retires = d.chance(0.8) ? 0 : 0.01;
   temper.cancels = d.unit() * 0.3;
   temper.held = d.unit();
   temper.deadlines = d.unit() * 0.6;
+  // Evictions that wait for a busy stream while their requests leave.
+  if (storm && d.chance(0.6)) {
+    temper.cancels = 0.3 + d.unit() * 0.3;
+    temper.held = 0.1;
+    temper.gap = d.log_within(20, 500) * 1000;
+  }
   temper.burst = d.unit() * 0.6;
   temper.lazy = d.chance(0.5) ? 0 : d.unit() * 0.6;
   Time t = 0;

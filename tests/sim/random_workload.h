@@ -12,6 +12,7 @@ struct RandomWorld {
 };
 
 // About `happenings` of them. `in_format`: only what the workload format can say.
-RandomWorld draw_world(Draws& draws, size_t happenings, bool in_format = false);
+// `stormy`: crowded, slow to evict, faulty.
+RandomWorld draw_world(Draws& draws, size_t happenings, bool in_format = false, bool stormy = false);
 
 }  // namespace anelane::sim

@@ -15,7 +15,7 @@ Verdict run_trial(uint64_t seed, const Trial& trial) {
 
 Verdict run_trial(Draws& draws, const Trial& trial) {
   Verdict v;
-  RandomWorld drawn = draw_world(draws, trial.happenings);
+  RandomWorld drawn = draw_world(draws, trial.happenings, false, trial.stormy);
 #ifdef ANELANE_PLANTED_BUGS
   drawn.workload.options.planted_bug = trial.planted_bug;
 #endif

@@ -10,6 +10,7 @@ struct Trial {
   int planted_bug = 0;  // effective in the build with planted bugs only
   bool judged = true;   // false: no oracle, for speed
   bool liveness = true;
+  bool stormy = false;
 };
 
 struct Verdict {

@@ -155,6 +155,7 @@ void World::fault(const Happening& h) {
   Process& p = processes_[h.model];
   if (!p.alive) return;
   print({.t = now_, .ev = Ev::kFault, .model = h.model});
+  if (watcher_ != nullptr && h.fault != FaultKind::kCrash) watcher_->fault_hit(h.model, h.fault);
   switch (h.fault) {
     case FaultKind::kCrash:
       return crash(h);
