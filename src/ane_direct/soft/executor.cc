@@ -48,10 +48,8 @@ PreparedPlan prepare_plan(const Plan& plan, const uint8_t* weights, const Kernel
 }
 
 void Workspace::reserve(uint64_t arena_bytes, size_t scratch_floats, size_t threads) {
-  if (arena_.size() < arena_bytes + 64) {
-    arena_ = {};  // nothing is kept between programs: give back first, so that both never exist
-    arena_.resize(arena_bytes + 64);
-  }
+  // The new arena exists before the old one goes: if memory runs out here, loaded programs still have theirs.
+  if (arena_.size() < arena_bytes + 64) arena_ = std::vector<uint8_t>(arena_bytes + 64);
   if (scratch_.size() < threads) scratch_.resize(threads);
   for (std::vector<float>& scratch : scratch_)
     if (scratch.size() < scratch_floats) scratch.resize(scratch_floats);

@@ -114,7 +114,6 @@ Result<Plan> Lowering::run() {
   std::vector<View> outputs;
   for (const uint32_t value : graph_.outputs) {
     if (places_[value].constant) {
-      GraphOp unused(op_info(MilOp::kIdentity));
       Step step;
       step.kind = StepKind::kCopy;
       step.a = use(places_[value]);

@@ -19,6 +19,7 @@
 #include "ane_direct/content_id.h"
 #include "ane_direct/soft/compile.h"
 #include "ane_direct/soft/compile_gate.h"
+#include "ane_direct/soft/float_environment.h"
 #include "ane_direct/soft/program_store.h"
 #include "ane_direct/soft/soft_program.h"
 #include "base/limits.h"
@@ -63,9 +64,10 @@ std::string temp_folder(const std::string& wanted) {
   return variable != nullptr && variable[0] != '\0' ? variable : "/tmp";
 }
 
-// Runs `body`, with memory that runs out as an error of this place.
+// Runs `body` in the default floating-point environment, with memory that runs out as an error of this place.
 template <class Body>
 auto guarded(const char* what, Body body) -> decltype(body()) {
+  const FloatEnvironment environment;
   try {
     return body();
   } catch (const std::bad_alloc&) {
@@ -78,7 +80,11 @@ auto guarded(const char* what, Body body) -> decltype(body()) {
 class SoftEngine : public Engine {
  public:
   SoftEngine(const SoftEngineOptions& options, std::string os_build, std::shared_ptr<SoftCore> core)
-      : options_(options), os_build_(std::move(os_build)), core_(std::move(core)), gate_(options.cache_dir) {}
+      : options_(options),
+        os_build_(std::move(os_build)),
+        core_(std::move(core)),
+        gate_(options.cache_dir),
+        temp_folder_(temp_folder(options.temp_dir)) {}
 
   Status open_store();
   EngineInfo info() const override;
@@ -96,6 +102,7 @@ class SoftEngine : public Engine {
   std::string os_build_;
   std::shared_ptr<SoftCore> core_;
   CompileGate gate_;
+  std::string temp_folder_;
   std::optional<ProgramStore> store_;
   std::map<std::string, std::string> unsaved_;  // plans that the vault did not take
 };
@@ -161,9 +168,9 @@ Result<std::unique_ptr<LoadedProgram>> SoftEngine::load(const std::string& id) {
 }
 
 Result<uint64_t> SoftEngine::temp_space() {
-  const std::string folder = temp_folder(options_.temp_dir);
   struct statvfs info {};
-  if (::statvfs(folder.c_str(), &info) != 0) return io_error("examine the temp folder", folder, errno);
+  if (::statvfs(temp_folder_.c_str(), &info) != 0)
+    return io_error("examine the temp folder", temp_folder_, errno);
   return static_cast<uint64_t>(info.f_bavail) * static_cast<uint64_t>(info.f_frsize);
 }
 

@@ -4,10 +4,9 @@
 // so a caller may give the same buffer as input and output.
 #include "ane_direct/soft/soft_program.h"
 
-#include <cfenv>
 #include <cstring>
 
-#include "ane_direct/sha256.h"
+#include "ane_direct/soft/float_environment.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -40,21 +39,6 @@ void each_row(const Port& port, Row row) {
   const uint64_t padded = (dense + kRowAlign - 1) / kRowAlign * kRowAlign;
   for (uint64_t i = 0; i < port.bytes / padded; ++i) row(i * padded, i * dense, dense, padded);
 }
-
-// The numerics assume the default rounding and no flushing of denormals, whatever the host has set.
-class FloatEnvironment {
- public:
-  FloatEnvironment() {
-    std::fegetenv(&old_);
-    std::fesetenv(FE_DFL_ENV);
-  }
-  ~FloatEnvironment() { std::fesetenv(&old_); }
-  FloatEnvironment(const FloatEnvironment&) = delete;
-  FloatEnvironment& operator=(const FloatEnvironment&) = delete;
-
- private:
-  std::fenv_t old_{};
-};
 
 class SoftProgram : public LoadedProgram {
  public:

@@ -444,6 +444,63 @@ TEST(Ops, SlicesConcatAndSplitKeepEveryBit) {
                whole, 0);
 }
 
+// Operations that the writer has no call for, from text.
+std::vector<float> run_text(const std::string& statement, const Shape& out, const std::vector<float>& x) {
+  const std::string type = "tensor<fp16, [1, 2, 3, 40]>", result = "tensor<fp16, " + shape_text(out) + ">";
+  Program program;
+  program.mil = "program(1.3) {\nfunc main<ios18>(" + type + " x) {\n" + result + " z = " + statement +
+                ";\n} -> (z);\n}";
+  const TempFolder folder;
+  auto engine = make_soft_engine(test_options(folder));
+  EXPECT_TRUE(engine.ok());
+  const auto loaded = load_fresh(**engine, program);
+  return loaded == nullptr ? std::vector<float>{} : run_dense(*loaded, {x})[0];
+}
+
+TEST(Ops, ActivationsWithParametersFromText) {
+  const auto x = random_values(8, 240, 6);
+  const auto check = [&](const std::string& call, auto f) {
+    std::vector<double> want;
+    for (const float v : x) want.push_back(f(static_cast<double>(v)));
+    SCOPED_TRACE(call);
+    expect_close(run_text(call, {1, 2, 3, 40}, x), want);
+  };
+  check("leaky_relu(x = x, alpha = fp16(0x1p-2))", [](double v) { return v > 0 ? v : 0.25 * v; });
+  check("elu(x = x, alpha = fp16(0x1p+0))", [](double v) { return v > 0 ? v : std::exp(v) - 1; });
+  check("linear_activation(x = x, alpha = fp16(0x1p+1), beta = fp32(-0.5))",
+        [](double v) { return 2 * v - 0.5; });
+  check("sigmoid_hard(x = x, alpha = fp16(0x1p-2), beta = fp16(0x1p-1))",
+        [](double v) { return std::clamp(0.25 * v + 0.5, 0.0, 1.0); });
+  check("clamped_relu(x = x, alpha = fp16(0x1p-2), beta = fp16(0x1p+1))",
+        [](double v) { return std::min(v > 0 ? v : 0.25 * v, 2.0); });
+}
+
+TEST(Ops, SliceByIndexWithMasksStridesAndNegativePositions) {
+  const Shape xs = {1, 2, 3, 40};
+  const auto x = random_values(8, 240);
+  const auto at = [&](uint64_t c, uint64_t h, uint64_t w) {
+    return static_cast<double>(x[flat_index(xs, {0, c, h, w})]);
+  };
+  std::vector<double> backwards, squeezed;
+  for (uint64_t c = 0; c < 2; ++c)
+    for (uint64_t w = 39; w >= 3; w -= 3) backwards.push_back(at(c, 1, w));
+  for (uint64_t h = 0; h < 3; ++h)
+    for (uint64_t w = 30; w < 38; ++w) squeezed.push_back(at(1, h, w));
+  const auto ints = [](const char* values) { return "tensor<int32, [4]>([" + std::string(values) + "])"; };
+  const auto bools = [](const char* values) { return "tensor<bool, [4]>([" + std::string(values) + "])"; };
+  expect_close(run_text("slice_by_index(x = x, begin = " + ints("0, 0, 1, -1") +
+                            ", end = " + ints("1, 9, 2, 0") + ", stride = " + ints("1, 1, 1, -3") +
+                            ", end_mask = " + bools("true, false, false, false") + ")",
+                        {1, 2, 1, 13}, x),
+               backwards, 0);
+  expect_close(run_text("slice_by_index(x = x, begin = " + ints("0, 1, 5, 30") + ", end = " +
+                            ints("1, 0, 0, -2") + ", begin_mask = " + bools("false, false, true, false") +
+                            ", end_mask = " + bools("false, false, true, false") +
+                            ", squeeze_mask = " + bools("true, true, false, false") + ")",
+                        {3, 8}, x),
+               squeezed, 0);
+}
+
 TEST(Ops, RowsThatAreNoMultipleOf64BytesArePadded) {
   const Shape xs = {1, 3, 2, 5};
   const auto x = random_values(1, 30);
