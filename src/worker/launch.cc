@@ -24,6 +24,7 @@ namespace {
 
 constexpr uint64_t kNsPerMs = 1'000'000;
 constexpr uint64_t kAbortLookMs = 20;  // how soon an unwanted launch gives up
+constexpr uint64_t kLastBreathMs = 200;
 constexpr size_t kQuotedBytes = 600;
 constexpr uint64_t kInitRequest = 0;
 
@@ -76,9 +77,11 @@ Result<Frame> receive_or_exit(WorkerHandle& worker, FrameReader* reader, uint64_
                               const std::atomic<bool>* abort) {
   for (;;) {
     std::array<pollfd, 2> entries{{{worker.stream_fd(), POLLIN, 0}, {worker.exit_fd(), POLLIN, 0}}};
-    if (abort != nullptr && abort->load()) return error(Code::kCancelled, "the worker is not wanted any more");
+    if (abort != nullptr && abort->load())
+      return error(Code::kCancelled, "the worker is not wanted any more");
     const uint64_t next_look_ns = abort == nullptr ? deadline_ns : now_ns() + kAbortLookMs * kNsPerMs;
-    const int n = ::poll(entries.data(), entries.size(), poll_timeout_ms(std::min(deadline_ns, next_look_ns)));
+    const int n =
+        ::poll(entries.data(), entries.size(), poll_timeout_ms(std::min(deadline_ns, next_look_ns)));
     if (n < 0 && errno != EINTR) return error(Code::kIo, "cannot wait for the worker: " + errno_text(errno));
     if (n > 0 && entries[0].revents != 0) {
       Result<Frame> frame = receive_frame(worker.stream_fd(), reader, now_ns());
@@ -90,8 +93,9 @@ Result<Frame> receive_or_exit(WorkerHandle& worker, FrameReader* reader, uint64_
   }
 }
 
+// *explained: the error is the worker's own word, and complete.
 Result<HelloBody> exchange_hello(WorkerHandle& worker, const InitBody& init, const std::string& who,
-                                 uint64_t deadline_ns, const std::atomic<bool>* abort) {
+                                 uint64_t deadline_ns, const std::atomic<bool>* abort, bool* explained) {
   ANELANE_TRY(
       send_frame(worker.stream_fd(), {FrameType::kInit, kInitRequest, to_json(init).dump()}, deadline_ns));
   FrameReader reader;
@@ -99,6 +103,7 @@ Result<HelloBody> exchange_hello(WorkerHandle& worker, const InitBody& init, con
   if (frame.type == FrameType::kFailed) {
     Status failed;
     ANELANE_TRY(parse_failed(frame.body, &failed));
+    *explained = true;
     return failed;
   }
   if (frame.type != FrameType::kHello || frame.request != kInitRequest || !reader.empty())
@@ -108,14 +113,19 @@ Result<HelloBody> exchange_hello(WorkerHandle& worker, const InitBody& init, con
   return hello;
 }
 
+// By force; true once that is confirmed.
+bool end_worker(WorkerHandle& worker) {
+  worker.kill();
+  worker.close_streams();
+  return wait_until_exited(worker, now_ns() + limits::kExitAskMs * kNsPerMs);
+}
+
 // Ends the worker and puts what is known about its end into the error.
 Status give_up(WorkerHandle& worker, Status why, const std::string& who, uint64_t timeout_ms) {
   // One that has closed its stream is about to end by itself: let it, to learn how.
-  if (why.code() == Code::kEngineCrashed) wait_until_exited(worker, now_ns() + 200 * kNsPerMs);
+  if (why.code() == Code::kEngineCrashed) wait_until_exited(worker, now_ns() + kLastBreathMs * kNsPerMs);
   const bool by_itself = worker.exited();
-  worker.kill();
-  worker.close_streams();
-  const bool gone = wait_until_exited(worker, now_ns() + limits::kExitAskMs * kNsPerMs);
+  const bool gone = end_worker(worker);
   const std::string words = last_words(worker.log_fd());
   std::string message = why.message();
   if (why.code() == Code::kEngineCrashed) {
@@ -168,7 +178,12 @@ Result<std::unique_ptr<WorkerHandle>> launch_worker(const LaunchOptions& options
   who += options.thread_mode ? "thread" : options.executable;
   ANELANE_ASSIGN(auto worker,
                  options.thread_mode ? start_worker_thread(options) : start_worker_process(options));
-  Result<HelloBody> hello = exchange_hello(*worker, init, who, deadline_ns, options.abort);
+  bool explained = false;
+  Result<HelloBody> hello = exchange_hello(*worker, init, who, deadline_ns, options.abort, &explained);
+  if (explained) {
+    end_worker(*worker);
+    return hello.status();
+  }
   if (!hello.ok()) return give_up(*worker, hello.status(), who, options.timeout_ms);
   worker->hello_ = *std::move(hello);
   return worker;

@@ -39,9 +39,7 @@ Status serve_stream(int stream, Session* session, const Activity& activity) {
   }
 }
 
-}  // namespace
-
-Status run_worker_loop(LoopEnds ends, bool in_process) {
+Status serve_with_control(LoopEnds ends, bool in_process) {
   Activity activity;
   ControlEnds control_ends;
   control_ends.control = std::move(ends.control);
@@ -50,12 +48,16 @@ Status run_worker_loop(LoopEnds ends, bool in_process) {
   control_ends.in_process = in_process;
   // Before the first byte is read: an owner that dies during INIT must not leave us behind.
   ANELANE_ASSIGN(const auto control, ControlThread::start(std::move(control_ends), &activity));
-  Status status;
-  {
-    // Its programs are unloaded while the control thread still watches: an unload may get stuck as well.
-    Session session(ends.stream.get(), std::move(ends.arena), &activity);
-    status = serve_stream(ends.stream.get(), &session, activity);
-  }
+  // Gone before `control`: its programs are unloaded while the watch goes on, for an unload may get stuck as
+  // well.
+  Session session(ends.stream.get(), std::move(ends.arena), &activity);
+  return serve_stream(ends.stream.get(), &session, activity);
+}
+
+}  // namespace
+
+Status run_worker_loop(LoopEnds ends, bool in_process) {
+  const Status status = serve_with_control(std::move(ends), in_process);
   if (!status.ok()) log_line(LogLevel::kError, "worker: " + status.message());
   return status;
 }

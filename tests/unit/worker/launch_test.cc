@@ -6,6 +6,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <set>
 
@@ -20,6 +22,7 @@ namespace {
 
 using namespace test;
 constexpr uint64_t kMs = 1'000'000;
+const char* const kReal = ANELANE_BUILD_DIR "/anelane-worker";
 const char* const kFake = ANELANE_BUILD_DIR "/tests/fake_worker";
 
 size_t own_descriptors() {
@@ -172,8 +175,60 @@ TEST_F(LaunchTest, NonsenseInsteadOfHelloIsAProtocolError) {
 TEST_F(LaunchTest, RefusalOfTheWorkerComesThroughWhole) {
   const Status status = failure("refuses");
   EXPECT_EQ(status.code(), Code::kEngineUnavailable);
-  EXPECT_TRUE(mentions(status, "the framework has changed"));
+  EXPECT_EQ(status.message(), "the framework has changed");
   EXPECT_EQ(status.detail().limit, 5u);
+}
+
+TEST_F(LaunchTest, UnwantedLaunchIsGivenUp) {
+  LaunchOptions options = fake("hangs");
+  std::atomic<bool> abort{false};
+  options.abort = &abort;
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    abort = true;
+  });
+  const uint64_t start = now_ns();
+  EXPECT_EQ(launch_worker(options).status().code(), Code::kCancelled);
+  EXPECT_LT(now_ns() - start, 10'000 * kMs) << "long before its own time-out";
+  other.join();
+}
+
+// ---- the real worker ----
+
+// What a command prints on both streams, and its exit code.
+std::pair<std::string, int> output_of(const std::string& command) {
+  std::FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
+  char text[4096] = {};
+  (void)!std::fread(text, 1, sizeof text - 1, pipe);
+  return {text, WEXITSTATUS(::pclose(pipe))};
+}
+
+TEST_F(LaunchTest, StartedByHandItExplainsItself) {
+  for (const char* words : {" </dev/null", " --help", " --version extra"}) {
+    const auto [text, code] = output_of(std::string(kReal) + words);
+    EXPECT_EQ(code, 2) << words;
+    EXPECT_NE(text.find("started by hand"), std::string::npos) << text;
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << "one line";
+  }
+}
+
+TEST_F(LaunchTest, VersionOfTheWorkerIsTheBuildOfTheLibrary) {
+  const auto [text, code] = output_of(std::string(kReal) + " --version");
+  EXPECT_EQ(code, 0);
+  EXPECT_EQ(text, std::string("anelane-worker ") + build_id() + "\n");
+  EXPECT_NE(std::string(build_id()).find('+'), std::string::npos);
+}
+
+TEST_F(LaunchTest, EngineThatThisSystemCannotHaveIsRefusedInBothModes) {
+  for (const bool thread_mode : {false, true}) {
+    LaunchOptions options = fake("");
+    options.executable = kReal;
+    options.thread_mode = thread_mode;
+    options.init.engine = "apple";
+    const Status status = launch_worker(options).status();
+    EXPECT_EQ(status.code(), Code::kEngineUnavailable) << thread_mode;
+    EXPECT_TRUE(mentions(status, "\"apple\"")) << status.message();
+  }
 }
 
 // ---- what the worker finds ----
