@@ -12,6 +12,7 @@
 #include <set>
 
 #include "base/clock.h"
+#include "lane/lane_lock.h"
 #include "support/tiny_checkpoint.h"
 #include "unit/worker/worker_test_support.h"
 #include "worker/worker_descriptors.h"
@@ -400,8 +401,14 @@ TEST_F(LaunchTest, HostWithItsStandardStreamsClosed) {
                     return 1;
                   }
                   if (report->descriptors() != std::set<int>{0, 1, 2, 3, 4, 5, 6, 7}) return 2;
+                  // While everything of a lane is open: whatever is at 0, 1 or 2, the host prints into.
+                  LaunchOptions options = fake("ignores_everything");
+                  options.arena = *Arena::create(4096);
+                  const Result<LaneLock> lock = LaneLock::acquire(folder.path(), 0);
+                  const Result<std::unique_ptr<WorkerHandle>> worker = launch_worker(options);
+                  if (!lock.ok() || !worker.ok()) return 3;
                   for (int fd = 0; fd < 3; ++fd)
-                    if (::fcntl(fd, F_GETFD) >= 0) return 3;  // one of ours would be there
+                    if (::fcntl(fd, F_GETFD) >= 0) return 4;
                   return launch_kill_and_confirm(notes, "ignores_everything");
                 },
                 &said),
