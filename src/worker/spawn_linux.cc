@@ -231,7 +231,11 @@ bool reap_process(const SpawnedProcess& process, std::string* how) {
     *how = "has ended (how is not known: this program collected its status)";
     return true;
   }
-  if (why != 0 || info.si_pid == 0) return false;
+  if (why != 0) {
+    *how = "has ended (how is not known: " + errno_text(why) + ")";
+    return true;
+  }
+  if (info.si_pid == 0) return false;
   *how = info.si_code == CLD_EXITED ? "ended with code " + std::to_string(info.si_status)
                                     : "was killed by signal " + std::to_string(info.si_status);
   return true;

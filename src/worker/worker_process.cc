@@ -55,9 +55,9 @@ class ProcessWorker final : public WorkerHandle {
     if (gone_ || !is_owner()) return gone_;
     pollfd entry{process_.handle.get(), POLLIN, 0};
     if (::poll(&entry, 1, 0) <= 0) return false;
-    gone_ = true;
-    if (!reap_process(process_, &how_)) how_ = "has ended";
-    return true;
+    // Linux 6.18 makes the handle readable a moment before the process can be collected: ask again.
+    gone_ = reap_process(process_, &how_);
+    return gone_;
   }
 
  private:

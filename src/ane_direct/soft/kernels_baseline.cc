@@ -8,6 +8,7 @@ namespace {
 
 using Vec = float __attribute__((vector_size(16)));
 using Bits = int32_t __attribute__((vector_size(16)));
+using Words = uint32_t __attribute__((vector_size(16)));  // where sums may wrap
 constexpr size_t kLanes = 4;
 constexpr size_t kColumnVecs = 2;
 
@@ -75,8 +76,8 @@ inline void store_half(uint16_t* p, Vec v) {
   const Bits bits = bits_of(v);
   const Bits sign = (bits >> 16) & all_bits(0x8000);
   const Bits magnitude = bits & all_bits(0x7fffffff);
-  const Bits normal =
-      (magnitude + all_bits(0xfff) + ((magnitude >> 13) & all_bits(1)) - all_bits(0x38000000)) >> 13;
+  const Words wide = reinterpret_cast<Words>(magnitude);
+  const Bits normal = reinterpret_cast<Bits>((wide + 0xfffu + ((wide >> 13) & 1u) - 0x38000000u) >> 13);
   // Below 2^-14 the sum with 0.5 has the result in its last bits, rounded to even by the addition.
   const Bits tiny = bits_of(from_bits(magnitude) + all(0.5f)) - all_bits(0x3f000000);
   const Bits nan = all_bits(0x7e00) | ((magnitude >> 13) & all_bits(0x3ff));
