@@ -1,6 +1,6 @@
-// The leases that callers hold of one shape. Fixed records, found by index, never freed: a stale handle meets
-// a record of another generation and nothing else. Taking and giving back are a few atomic steps on memory of
-// this shape only.
+// The leases that callers hold of one shape. Fixed records, found by index, which last as long as the book
+// (a model's book: as long as the process): a stale handle meets a record of another generation and nothing
+// else. Taking and giving back are a few atomic steps on memory of this shape only.
 //
 // A record's generation is odd while it is leased. It lives in 36 bits of the handle; a record whose
 // generation would wrap is not used again.
@@ -29,6 +29,11 @@ class LeaseBook {
     uint32_t index = kRecords;  // kRecords: no record is free
     uint64_t generation = 0;
   };
+
+  LeaseBook() = default;
+  ~LeaseBook() { delete records_.load(std::memory_order_relaxed); }
+  LeaseBook(const LeaseBook&) = delete;
+  LeaseBook& operator=(const LeaseBook&) = delete;
 
   // Lane thread, before the model is published.
   void prepare() {
@@ -96,7 +101,7 @@ class LeaseBook {
 
  private:
   alignas(128) std::array<std::atomic<uint64_t>, kRecords / 64> free_{~0ull, ~0ull, ~0ull, ~0ull};
-  std::atomic<std::array<Record, kRecords>*> records_{nullptr};  // set once, never freed
+  std::atomic<std::array<Record, kRecords>*> records_{nullptr};  // set once
 };
 
 }  // namespace anelane

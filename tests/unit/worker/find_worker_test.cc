@@ -1,7 +1,9 @@
 // Where the worker executable is looked for, and what is said when it is not there.
 #include <gtest/gtest.h>
+
 #include <sys/stat.h>
 #include <unistd.h>
+#include <filesystem>
 
 #include <cstdlib>
 
@@ -85,7 +87,7 @@ std::string found_from(const TempFolder& folder, const std::string& place) {
 }
 
 TEST_F(FindWorker, FoundInEachPlaceAroundTheLibrary) {
-  const std::string top(::realpath(folder_.path().c_str(), nullptr));
+  const std::string top = std::filesystem::canonical(folder_.path()).string();
   const std::pair<const char*, const char*> cases[] = {
       {"Contents/Frameworks", "Contents/Helpers"},
       {"usr/lib/x86_64-linux-gnu", "usr/libexec/anelane"},
