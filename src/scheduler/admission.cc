@@ -53,7 +53,7 @@ void Scheduler::Core::sent(Worker& w) {
 
 void Scheduler::Core::admission_done(Worker& w, const Event& e) {
   Admission& a = w.admission;
-  if (!a.active() || a.shape->rung != e.rung || a.phase > AdmissionPhase::kSent) return;
+  if (!a.active() || a.shape->rung != e.rung || a.phase != AdmissionPhase::kSent) return;
   timers_.cancel(a.reprice_timer);
   if (e.code == Code::kOk) return admitted(w, e);
   if (e.code == Code::kResourcesExhausted) return admission_refused(w);
@@ -64,7 +64,7 @@ void Scheduler::Core::admitted(Worker& w, const Event& e) {
   Admission& a = w.admission;
   Shape& s = *a.shape;
   // L4.7: from the moment it reached the worker; never when it had been refused before.
-  const bool learn = e.learn && (!a.refused || ANELANE_BUG(19)) && a.phase == AdmissionPhase::kSent;
+  const bool learn = e.learn && (!a.refused || ANELANE_BUG(19));
   w.costs.learn(s.rung, learn ? now_ - a.sent_at : kUnknown, e.cache_hit, e.compiled, factor_);
   ++counts_.admitted;
   ++(e.compiled == 0 && e.cache_hit != 0 ? counts_.loaded : counts_.compiled);

@@ -21,7 +21,7 @@ TEST(RandomWorlds, EveryRuleHoldsAtEveryStepAndEverybodyIsAnsweredInTheEnd) {
   };
   for (uint64_t seed = 1; seed <= 4000; ++seed)
     if (!judge(seed, 300)) return;
-  for (uint64_t seed = 10'001; seed <= 13'500; ++seed)
+  for (uint64_t seed = 10'001; seed <= 14'800; ++seed)
     if (!judge(seed, 300, true)) return;
   for (uint64_t seed = 100'001; seed <= 100'020; ++seed)
     if (!judge(seed, 20'000)) return;

@@ -55,6 +55,7 @@ int run_seed(const Arguments& args) {
   Trial trial;
   trial.happenings = args.number("events", 200);
   trial.planted_bug = static_cast<int>(args.number("bug", 0));
+  trial.stormy = args.has("storm");
   if (args.has("write-workload")) {
     Draws draws(args.number("seed", 1));
     std::printf("%s\n", to_json(draw_world(draws, trial.happenings, true).workload).c_str());
@@ -73,6 +74,7 @@ int run_seeds(const Arguments& args) {
   Trial trial;
   trial.happenings = args.number("events", 200);
   trial.planted_bug = static_cast<int>(args.number("bug", 0));
+  trial.stormy = args.has("storm");
   trial.judged = !args.has("unjudged");
   const uint64_t first = args.number("first", 1), count = args.number("seeds", 1);
   uint64_t steps = 0, hash = 0, bad = 0;

@@ -137,6 +137,7 @@ class World {
   void happen(const Happening& h);
   void fire(const Item& item);
   void exchange_ended(uint32_t model);
+  static bool runs(const Process& process, const Exchange& exchange);
   void end_admission(uint32_t model, const Exchange& x);
   void granted(uint64_t id, uint32_t model);
   void drop_lease(uint64_t id, bool print, bool tell);

@@ -123,12 +123,18 @@ void World::exchange_ended(uint32_t model) {
                               .rung = x.rung,
                               .code = x.code};
       feed(done);
-      if (habits_.duplicate_reply > 0 && chance() < habits_.duplicate_reply) feed(done);
+      if (habits_.duplicate_reply > 0 && chance() < habits_.duplicate_reply && !runs(p, x)) feed(done);
       break;
     }
   }
   if (p.stream.empty()) feed({.kind = EventKind::kStreamIdle, .worker = p.worker});
   pump(model);
+}
+
+// The same thing again: its answer carries another request id, so that a late copy of the old one is known as
+// such.
+bool World::runs(const Process& p, const Exchange& x) {
+  return p.running && p.stream.front().kind == x.kind && p.stream.front().rung == x.rung;
 }
 
 void World::end_admission(uint32_t model, const Exchange& x) {
@@ -148,7 +154,7 @@ void World::end_admission(uint32_t model, const Exchange& x) {
                     .permanent = x.permanent};
   if (m.reports_cache && x.code == Code::kOk) (x.loads ? done.cache_hit : done.compiled) = m.layers;
   feed(done);
-  if (habits_.duplicate_reply > 0 && chance() < habits_.duplicate_reply) feed(done);
+  if (habits_.duplicate_reply > 0 && chance() < habits_.duplicate_reply && !runs(p, x)) feed(done);
 }
 
 void World::fault(const Happening& h) {
