@@ -10,7 +10,7 @@
 namespace anelane::sim {
 namespace {
 
-constexpr uint64_t kSeedsMax = 2000;
+constexpr uint64_t kSeedsMax = 4000;
 
 TEST(PlantedBugs, EachIsFoundWithinTheStatedNumberOfSeeds) {
   std::printf("%4s  %6s  %-56s %s\n", "bug", "seeds", "what was planted", "what gave it away");

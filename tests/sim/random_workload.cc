@@ -70,6 +70,11 @@ Happening draw_request(Draws& d, const Workload& w, const Temper& temper, Time t
   h.rung = static_cast<uint32_t>(std::min(d.below(w.models[h.model].rungs.size()), d.below(4)));
   h.rung = std::min<uint32_t>(h.rung, static_cast<uint32_t>(w.models[h.model].rungs.size() - 1));
   if (d.chance(temper.deadlines)) h.deadline = t + d.log_within(10, 60'000) * 1000;
+  if (h.deadline != kNever && d.chance(0.5)) {
+    // Close to what is predicted: early answers and the guard against overtaking live here.
+    const RungCosts& c = w.models[h.model].rungs[h.rung];
+    h.deadline = t + w.options.settle + std::max(c.seed, c.load) * d.within(8, 40) / 10;
+  }
   if (!d.chance(temper.held)) h.hold = d.log_within(1, 3000) * 1000;
   if (d.chance(temper.lazy)) h.take = d.within(1, 600) * 1000;
   if (!in_format) {
