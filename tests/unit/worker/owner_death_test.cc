@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
 
 #include "base/clock.h"
 #include "lane/lane_lock.h"
@@ -121,12 +124,29 @@ TEST_F(OwnerDeath, L1_4_InTheMiddleOfACompile) {
   end_child(owner);
 }
 
+// A stop reaches the threads of a process one after the other.
+bool every_thread_is_stopped(pid_t pid) {
+  std::error_code gone;
+  for (const auto& task :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", gone)) {
+    std::ifstream file(task.path() / "stat");
+    std::string line;
+    std::getline(file, line);
+    const size_t name_end = line.rfind(") ");
+    if (name_end == std::string::npos || line[name_end + 2] != 'T') return false;
+  }
+  return !gone;
+}
+
 TEST_F(OwnerDeath, L1_2_StoppedWorkerOfADeadOwnerKeepsTheLaneUntilItRunsAgain) {
   ASSERT_EQ(::mkdir(cache_.file("lane").c_str(), 0700), 0);
   ::setenv("OWNER_LANE", cache_.file("lane").c_str(), 1);
   const Owner owner = start_owner(kReal, {"lock"});
   ASSERT_EQ(LaneLock::acquire(cache_.file("lane"), 0).status().code(), Code::kLaneBusy);
   ASSERT_EQ(::kill(owner.worker, SIGSTOP), 0);
+  const uint64_t until = now_ns() + 5000 * kMs;
+  while (!every_thread_is_stopped(owner.worker) && now_ns() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   kill_owner(owner);
   const Status busy = LaneLock::acquire(cache_.file("lane"), now_ns() + 300 * kMs).status();
   EXPECT_EQ(busy.code(), Code::kLaneBusy);
