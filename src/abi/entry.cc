@@ -100,27 +100,18 @@ Status start_announced(const std::shared_ptr<Operation>& op, anelane_done_fn fn,
   const uint64_t bits = tables().ops.insert(op);
   if (bits == 0) return error(Code::kResourcesExhausted, "too many operations; release some");
   out->bits = bits;  // before the callback can run
-  // The callback's signature is ours but for the handle's type, which is a struct of the same bits.
-  struct Announced {
-    anelane_done_fn fn;
-    void* user;
-  };
-  if (fn == nullptr) {
-    op->announce(nullptr, user, bits);
-  } else {
-    op->announce(
-        [](void* both, uint64_t op_bits, int32_t status) {
-          const std::unique_ptr<Announced> a(static_cast<Announced*>(both));
-          a->fn(a->user, anelane_op{op_bits}, status);
-        },
-        new Announced{fn, user}, bits);
-  }
-  op->start();
-  return {};
+  Operation::DoneFn done;
+  if (fn != nullptr)
+    done = [fn, user](uint64_t op_bits, int32_t status) { fn(user, anelane_op{op_bits}, status); };
+  op->announce(std::move(done), user, bits);
+  if (op->start()) return {};
+  tables().ops.remove(bits);
+  out->bits = 0;
+  return op->lane()->closed_status();
 }
 
 Status start_and_wait(const std::shared_ptr<Operation>& op) {
-  op->start();
+  if (!op->start()) return op->lane()->closed_status();
   op->wait(UINT64_MAX);  // bounded: every operation ends by its own deadline or the lane's bounds
   return op->status();
 }

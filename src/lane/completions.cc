@@ -57,6 +57,7 @@ void Completions::call(std::function<void()> call) {
 
 void Completions::queue(std::shared_ptr<Operation> op) {
   std::lock_guard lock(mutex_);
+  if (stopping_ && !event_write_) return;
   queued_.push_back(std::move(op));
   if (queued_.size() == 1) (void)!::write(event_write_.get(), "x", 1);
 }
@@ -80,6 +81,12 @@ void Completions::stop() {
     wake_.notify_one();
   }
   if (thread.joinable()) thread.join();
+  // What nobody has fetched goes, outside the lock: operations hold the lane, and the lane holds this.
+  std::deque<std::shared_ptr<Operation>> unfetched;
+  std::lock_guard lock(mutex_);
+  unfetched.swap(queued_);
+  event_read_.reset();
+  event_write_.reset();
 }
 
 void Completions::serve() {

@@ -30,9 +30,9 @@ class Completions {
   void call(std::function<void()> call);
   // Queues an ended operation for next_completion. Any thread.
   void queue(std::shared_ptr<Operation> op);
-  std::shared_ptr<Operation> take();  // nullptr: none
-  int event_fd() const { return event_read_.get(); }
-  // Runs what is left and ends the thread. Any thread but this one, once.
+  std::shared_ptr<Operation> take();                  // nullptr: none
+  int event_fd() const { return event_read_.get(); }  // until stop()
+  // Runs the calls that are left, ends the thread, drops what nobody fetched. Any thread but this one, once.
   void stop();
 
  private:

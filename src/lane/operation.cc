@@ -16,22 +16,19 @@ Operation::Operation(std::shared_ptr<Lane> lane, uint64_t deadline_ns)
 Operation::~Operation() = default;
 
 void Operation::announce(DoneFn fn, void* user, uint64_t op_bits) {
-  fn_ = fn;
+  fn_ = std::move(fn);
   user_ = user;
   bits_ = op_bits;
   announced_ = true;
 }
 
-void Operation::start() {
-  auto self = shared_from_this();
-  const bool posted = lane_->loop().post([self] {
-    if (!self->lane_->enter_operation(self)) {
+bool Operation::start() {
+  return lane_->loop().post([self = shared_from_this()] {
+    if (self->lane_->enter_operation(self))
+      self->begin();
+    else
       self->finish(self->lane_->closed_status());
-      return;
-    }
-    self->begin();
   });
-  if (!posted) finish(lane_->closed_status());
 }
 
 bool Operation::wait(uint64_t deadline_ns) {
@@ -72,12 +69,11 @@ void Operation::finish(Status status) {
   }
   lane_->leave_operation(this);
   if (!announced_) return;
-  if (fn_ == nullptr) {
+  if (!fn_) {
     lane_->completions().queue(std::move(self));
     return;
   }
-  lane_->completions().call(
-      [self] { self->fn_(self->user_, self->bits_, static_cast<int32_t>(self->status_.code())); });
+  lane_->completions().call([self] { self->fn_(self->bits_, static_cast<int32_t>(self->status_.code())); });
 }
 
 }  // namespace anelane

@@ -20,19 +20,20 @@ class Lane;
 
 class Operation : public std::enable_shared_from_this<Operation> {
  public:
-  using DoneFn = void (*)(void* user, uint64_t op_bits, int32_t status);
+  using DoneFn = std::function<void(uint64_t op_bits, int32_t status)>;
 
   explicit Operation(std::shared_ptr<Lane> lane, uint64_t deadline_ns);
   virtual ~Operation();
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  // How the end is told, besides wait(): `fn` on the completion thread, or (announce with fn == nullptr) the
+  // How the end is told, besides wait(): `fn` on the completion thread, or (an empty fn) the
   // queue of next_completion. Before start().
   void announce(DoneFn fn, void* user, uint64_t op_bits);
 
-  // Hands it to the lane thread. If the lane is closed it ends CLOSED at once.
-  void start();
+  // Hands it to the lane thread. False: the lane thread has ended; the operation never began, will not end
+  // and nothing is announced.
+  bool start();
   // Any thread but the lane's. True: ended.
   bool wait(uint64_t deadline_ns);
   bool ended() const { return ended_.load(std::memory_order_acquire); }
@@ -59,7 +60,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
 
  private:
   const uint64_t deadline_ns_;
-  DoneFn fn_ = nullptr;
+  DoneFn fn_;
   void* user_ = nullptr;
   uint64_t bits_ = 0;
   bool announced_ = false;

@@ -165,7 +165,7 @@ Status run_here(const std::shared_ptr<PinnedRun>& run, const std::vector<RunTens
       return run->model()->with_names(error(Code::kEngineCrashed, "the worker ended; take a new lease"),
                                       run->rung());
     auto op = std::make_shared<RunOperation>(run, in, false, deadline_ns);
-    op->start();
+    if (!op->start()) return run->model()->lane->closed_status();
     op->wait(UINT64_MAX);  // its own deadline ends it
     if (!op->status().ok()) return op->status();
     for (const RunTensor& t : out)
