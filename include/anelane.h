@@ -11,7 +11,7 @@
  * Blocking.  Said of each function. Every wait is bounded: by the deadline given, by the lane's admission bound,
  *            or by the bounds of the library itself.
  * Deadlines. Absolute nanoseconds of anelane_now_ns(); 0 = do not wait; ANELANE_NO_DEADLINE = only the lane's own
- *            bounds. A deadline that has passed does not stop what needs no waiting.
+ *            bounds. A lease of a resident shape needs no waiting and ignores it; work on the engine does not.
  * Errors.    Each function returns a status and, where `err` is not NULL, fills it in (set struct_size first). Outputs
  *            are untouched on error unless said.
  * Handles.   Values, not pointers: copy them freely. A stale, forged or foreign handle answers ANELANE_BAD_HANDLE;
@@ -120,7 +120,7 @@ typedef struct anelane_tokenizer {
 
 /* ---- errors: caller-owned, fixed size, nothing to free ---- */
 typedef struct anelane_error {
-  uint32_t struct_size; /* in: sizeof(anelane_error) */
+  uint32_t struct_size; /* in: sizeof(anelane_error); 0: nothing is filled in */
   anelane_status status;
   anelane_class error_class;
   uint32_t safe_to_retry;  /* 1: the same request may be sent again without harm */
@@ -161,7 +161,7 @@ typedef struct anelane_lane_options {
   uint32_t soft_threads;       /* threads of the software engine; 0 = one for each core */
   uint64_t admission_bound_ms; /* longest wait for a shape; 600000 */
   uint64_t drain_ms;           /* longest wait for running work at retirement; 600000 */
-  const char* lock_dir;        /* NULL: the per-user cache folder */
+  const char* lock_dir;        /* NULL: /run/user/UID/anelane, else the cache folder in HOME */
   const char* cache_dir;       /* compiled programs of the software engine; NULL: beside the lock */
   const char* temp_dir;        /* NULL: the system's */
   const char* worker_path;     /* NULL: ANELANE_WORKER, then beside the library, then ../libexec/anelane */
@@ -175,7 +175,7 @@ typedef struct anelane_model_options {
   uint32_t flags;      /* 0 */
   uint32_t rung_count; /* 0: the default ladder 128, 256, …, cut at the model's ceiling */
   uint32_t reserved0;
-  const uint32_t* rungs;        /* ascending, multiples of 32, at most the ceiling */
+  const uint32_t* rungs;        /* ascending, multiples of 32, the last one the ceiling */
   const char* name;             /* for logs and errors; NULL: the folder's name */
   const char* numerics;         /* software engine: NULL or "fast"; "lattice" */
   anelane_progress_fn progress; /* NULL: none */
@@ -213,7 +213,7 @@ typedef struct anelane_model_info {
   uint32_t layers;       /* programs of one resident shape */
   uint32_t rung_count;
   uint32_t rungs[16];      /* the ladder */
-  uint32_t cached_rungs;   /* bit i: rungs[i] is known to be compiled already */
+  uint32_t cached_rungs;   /* bit i: rungs[i] is known to be compiled; 0 from anelane_model_inspect */
   uint64_t host_bytes;     /* memory that the worker needs beside the engine's */
   uint64_t first_ready_ms; /* predicted wait for the smallest shape, were it asked for now */
   char architecture[64];
@@ -313,7 +313,8 @@ ANELANE_API anelane_status anelane_model_ports(anelane_model model, uint32_t sha
                                                size_t cap, size_t* count, anelane_error* err);
 
 /* ============================================================== residency */
-/* How long until the shape is resident, were it asked for now; 0 = resident. Starts and promises nothing. */
+/* How long until the shape is resident, were it asked for now; 0 = resident. What nobody knows yet (a first
+   compile on the software engine) counts as 250. Starts and promises nothing. */
 ANELANE_API anelane_status anelane_predict(anelane_model model, uint32_t shape, uint64_t* ready_in_ms,
                                            anelane_error* err);
 /* Makes the shape resident and pins nothing. Blocks until then; a wait that cannot end in time is refused at

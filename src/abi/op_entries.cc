@@ -159,7 +159,10 @@ ANELANE_API anelane_status anelane_op_output(anelane_op handle, uint32_t port, c
 ANELANE_API void anelane_op_release(anelane_op handle) {
   try {
     if (fork_guard::forked()) return;
-    if (const std::shared_ptr<Operation> op = tables().ops.remove(handle.bits)) op->abandon();
+    if (const std::shared_ptr<Operation> op = tables().ops.remove(handle.bits)) {
+      op->drop();
+      op->abandon();
+    }
   } catch (...) {
     // Out of memory while dropping: the results go with the lane.
   }

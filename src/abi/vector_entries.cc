@@ -83,7 +83,7 @@ ANELANE_API anelane_status anelane_tokenize(anelane_tokenizer handle, const char
 }
 
 ANELANE_API void anelane_tokenizer_release(anelane_tokenizer handle) {
-  tables().tokenizers.remove(handle.bits);
+  if (!fork_guard::forked()) tables().tokenizers.remove(handle.bits);
 }
 
 }  // extern "C"

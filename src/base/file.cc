@@ -54,6 +54,16 @@ UniqueFd above_stdio(UniqueFd fd) {
   return higher ? std::move(higher) : std::move(fd);
 }
 
+StdioGuard::StdioGuard() {
+  for (UniqueFd& fd : held_) {
+    fd = UniqueFd(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    if (fd.get() > STDERR_FILENO || !fd) {
+      fd.reset();
+      return;
+    }
+  }
+}
+
 std::string errno_text(int error_number) {
   return std::generic_category().message(error_number);
 }

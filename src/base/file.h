@@ -45,6 +45,16 @@ class UniqueFd {
 // with its standard streams closed, 0, 1 and 2 are what some printf will write to. Unchanged when that fails.
 UniqueFd above_stdio(UniqueFd fd);
 
+// While it lives, new descriptors do not land on 0, 1 or 2 in a host that has closed some of them: there the
+// host's own output would go into them.
+class StdioGuard {
+ public:
+  StdioGuard();
+
+ private:
+  UniqueFd held_[3];
+};
+
 // A read-only mapping of a regular file. An empty file maps to an empty span.
 class MappedFile {
  public:

@@ -28,6 +28,7 @@ inline constexpr uint32_t kGateHoldMs = 35'000;        // L4.13
 inline constexpr uint32_t kOwnerDeathMs = 1'000;       // L1.4
 inline constexpr uint64_t kShapeExchangeMs = 600'000;  // one admission or eviction
 inline constexpr uint64_t kInferExchangeMs = 120'000;  // one run or one chunk of an embed
+inline constexpr uint64_t kExchangeTokens = 16'384;    // padded tokens of one embed exchange
 inline constexpr uint64_t kLoadExchangeMs = 600'000;   // one model load
 
 // Models and programs.

@@ -42,7 +42,8 @@ bool Completions::in_callback() {
 
 Status Completions::ensure_thread() {
   std::lock_guard lock(mutex_);
-  if (thread_.joinable() || stopping_) return {};
+  if (stopping_) return error(Code::kClosed, "the lane is closed; open it again");
+  if (thread_.joinable()) return {};
   auto thread = start_quiet_thread([this] { serve(); });
   if (!thread.ok()) return std::move(thread).status();
   thread_ = std::move(*thread);
@@ -55,20 +56,35 @@ void Completions::call(std::function<void()> call) {
   wake_.notify_one();
 }
 
-void Completions::queue(std::shared_ptr<Operation> op) {
+uint64_t Completions::queue(std::shared_ptr<Operation> op) {
   std::lock_guard lock(mutex_);
-  if (stopping_ && !event_write_) return;
-  queued_.push_back(std::move(op));
+  if (!event_write_) return 0;
+  queued_.emplace(++last_number_, std::move(op));
   if (queued_.size() == 1) (void)!::write(event_write_.get(), "x", 1);
+  return last_number_;
+}
+
+void Completions::mark_empty() {
+  char byte;
+  if (queued_.empty() && event_read_) (void)!::read(event_read_.get(), &byte, 1);
+}
+
+void Completions::forget(uint64_t number) {
+  std::shared_ptr<Operation> gone;  // freed outside the lock
+  std::lock_guard lock(mutex_);
+  const auto it = queued_.find(number);
+  if (it == queued_.end()) return;
+  gone = std::move(it->second);
+  queued_.erase(it);
+  mark_empty();
 }
 
 std::shared_ptr<Operation> Completions::take() {
   std::lock_guard lock(mutex_);
   if (queued_.empty()) return nullptr;
-  std::shared_ptr<Operation> op = std::move(queued_.front());
-  queued_.pop_front();
-  char byte;
-  if (queued_.empty()) (void)!::read(event_read_.get(), &byte, 1);
+  std::shared_ptr<Operation> op = std::move(queued_.begin()->second);
+  queued_.erase(queued_.begin());
+  mark_empty();
   return op;
 }
 
@@ -82,7 +98,7 @@ void Completions::stop() {
   }
   if (thread.joinable()) thread.join();
   // What nobody has fetched goes, outside the lock: operations hold the lane, and the lane holds this.
-  std::deque<std::shared_ptr<Operation>> unfetched;
+  std::map<uint64_t, std::shared_ptr<Operation>> unfetched;
   std::lock_guard lock(mutex_);
   unfetched.swap(queued_);
   event_read_.reset();

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -28,8 +29,10 @@ class Completions {
   Status ensure_thread();
   // Runs `call` on the completion thread, in order. Any thread.
   void call(std::function<void()> call);
-  // Queues an ended operation for next_completion. Any thread.
-  void queue(std::shared_ptr<Operation> op);
+  // Queues an ended operation for next_completion; the number is for forget(), 0 when it was not queued. Any
+  // thread.
+  uint64_t queue(std::shared_ptr<Operation> op);
+  void forget(uint64_t number);                       // nobody will ask for it any more
   std::shared_ptr<Operation> take();                  // nullptr: none
   int event_fd() const { return event_read_.get(); }  // until stop()
   // Runs the calls that are left, ends the thread, drops what nobody fetched. Any thread but this one, once.
@@ -42,7 +45,9 @@ class Completions {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> calls_;
-  std::deque<std::shared_ptr<Operation>> queued_;
+  void mark_empty();  // with mutex_ held
+  std::map<uint64_t, std::shared_ptr<Operation>> queued_;
+  uint64_t last_number_ = 0;
   std::thread thread_;
   bool stopping_ = false;
   UniqueFd event_read_, event_write_;  // a pipe that holds one byte while queued_ is not empty

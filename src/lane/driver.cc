@@ -139,6 +139,7 @@ void Driver::carry_out(const Action& action) {
     case ActionKind::kRetired:
       if (auto model = model_of(action.worker)) {
         model->phase.store(LaneModel::Phase::kRetired);
+        model->drop_tokenizer();
         scheduler_->forget(action.worker);
         models_.erase(action.worker);
         retired_.push_back(model);
@@ -376,7 +377,11 @@ void Driver::retire(const std::shared_ptr<LaneModel>& model, std::function<void(
 
 uint64_t Driver::predict_ms(const LaneModel& model, uint32_t rung) {
   const sched::Time t = scheduler_->predict(now_us(), model.worker, rung);
-  return t <= 0 ? 0 : static_cast<uint64_t>((t + 999) / 1000);
+  if (t == 0) return 0;
+  // A cost that nobody knows yet: not "resident", but as little as can be said (L4.9's floor).
+  constexpr uint64_t kUnknownMs = 250;
+  if (t < 0) return kUnknownMs;
+  return static_cast<uint64_t>((t + 999) / 1000);
 }
 
 bool Driver::compiling(const LaneModel& model, uint32_t rung) {

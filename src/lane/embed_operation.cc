@@ -44,7 +44,6 @@ Result<std::shared_ptr<EmbedOperation>> EmbedOperation::make(std::shared_ptr<Lan
 void EmbedOperation::begin() {
   if (deadline_ns() != UINT64_MAX) {
     auto self = std::static_pointer_cast<EmbedOperation>(shared_from_this());
-    // A deadline of 0, or in the past, still lets a resident shape run: only waiting is bounded.
     deadline_timer_ = lane_->loop().add_timer(std::max<uint64_t>(deadline_ns(), 1), [self] {
       self->deadline_timer_ = {};
       self->on_deadline();
@@ -98,7 +97,9 @@ Status EmbedOperation::fill(WorkerStream& stream, worker::EmbedBody* body) {
   const size_t most = std::min<size_t>(left, (limits::kFrameMax - 256) / sizeof(uint32_t));
   uint64_t tokens = 0;
   chunk_ = 0;
-  while (chunk_ < most) {
+  const uint64_t rows_max =
+      std::max<uint64_t>(limits::kExchangeTokens / model_->summary.ladder[group.rung], 1);
+  while (chunk_ < std::min<uint64_t>(most, rows_max)) {
     const uint64_t more = items_[group.rows[group.done + chunk_]].size();
     if (embed_layout(tokens + more, chunk_ + 1, dim).bytes > stream.bay_bytes()) break;
     tokens += more;

@@ -63,6 +63,7 @@ Lane::~Lane() {
 }
 
 Status Lane::start() {
+  const StdioGuard guard;
   fork_guard::enter(lock_.fd());
   ANELANE_ASSIGN(completions_, Completions::create());
   ANELANE_ASSIGN(loop_, LoopThread::start());
@@ -163,8 +164,9 @@ Status Lane::shut_down(uint64_t deadline_ns) {
   loop_->run([&] { unconfirmed = driver_->drop_workers(); });
   loop_->stop();
   completions_->stop();
-  fork_guard::leave(lock_.fd());
+  const int lock_fd = lock_.fd();
   lock_.close();
+  fork_guard::leave(lock_fd);
   if (unconfirmed)
     return error(Code::kDeadlineExceeded,
                  "a worker could not be ended in time; the lane stays busy until it is gone");

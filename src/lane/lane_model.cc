@@ -12,6 +12,11 @@ Result<std::shared_ptr<const Tokenizer>> LaneModel::tokenizer() {
   return tokenizer_;
 }
 
+void LaneModel::drop_tokenizer() {
+  std::lock_guard lock(tokenizer_mutex_);
+  tokenizer_.reset();
+}
+
 Status LaneModel::check_sequence(std::span<const int32_t> ids, int64_t item) const {
   const std::string which = item < 0 ? "the sequence" : "item " + std::to_string(item);
   if (ids.empty())

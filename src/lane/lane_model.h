@@ -54,6 +54,7 @@ class LaneModel {
   }
   // The checkpoint's tokenizer, loaded by the first caller.
   Result<std::shared_ptr<const Tokenizer>> tokenizer();
+  void drop_tokenizer();
   // L2.3 on the host, before anything is admitted or sent.
   Status check_sequence(std::span<const int32_t> ids, int64_t item) const;
   Status with_names(Status status, uint32_t rung) const;  // adds model, shape, lane

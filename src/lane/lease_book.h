@@ -23,7 +23,19 @@ class LeaseBook {
     std::atomic<uint64_t> generation{0};
     std::atomic<uint32_t> epoch{0};  // of the gate, while leased
     std::atomic<uint32_t> tick{0};   // lane tick at grant or last run (L3.2)
-    std::atomic<int32_t> bay{-1};    // arena bay, once a port was mapped
+    // Generation and arena bay + 1 (0: no port is mapped) in one word, so that a late mapping can never reach
+    // the record's next lease.
+    std::atomic<uint64_t> bay{0};
+    int32_t bay_of(uint64_t gen) const {
+      const uint64_t word = bay.load(std::memory_order_acquire);
+      return (word >> 8) == gen ? static_cast<int32_t>(word & 255) - 1 : -1;
+    }
+    // False: another thread mapped first, or the lease has ended.
+    bool set_bay(uint64_t gen, int32_t index) {
+      uint64_t none = gen << 8;
+      return bay.compare_exchange_strong(none, gen << 8 | static_cast<uint64_t>(index + 1),
+                                         std::memory_order_acq_rel);
+    }
   };
   struct Ticket {
     uint32_t index = kRecords;  // kRecords: no record is free
@@ -53,8 +65,8 @@ class LeaseBook {
         Record& r = (*records_.load(std::memory_order_relaxed))[index];
         r.epoch.store(epoch, std::memory_order_relaxed);
         r.tick.store(tick, std::memory_order_relaxed);
-        r.bay.store(-1, std::memory_order_relaxed);
         const uint64_t generation = r.generation.load(std::memory_order_relaxed) + 1;
+        r.bay.store(generation << 8, std::memory_order_relaxed);
         r.generation.store(generation, std::memory_order_release);
         return {index, generation};
       }
@@ -65,7 +77,7 @@ class LeaseBook {
   // The record, if this generation holds it now.
   Record* find(uint32_t index, uint64_t generation) {
     auto* records = records_.load(std::memory_order_acquire);
-    if (records == nullptr || index >= kRecords) return nullptr;
+    if (records == nullptr || index >= kRecords || (generation & 1) == 0) return nullptr;
     Record& r = (*records)[index];
     return r.generation.load(std::memory_order_acquire) == generation ? &r : nullptr;
   }
@@ -73,15 +85,15 @@ class LeaseBook {
   // Ends the lease; the first caller for this generation gets true and the record's last contents.
   bool give_back(uint32_t index, uint64_t generation, uint32_t* epoch, int32_t* bay) {
     auto* records = records_.load(std::memory_order_acquire);
-    if (records == nullptr || index >= kRecords) return false;
+    if (records == nullptr || index >= kRecords || (generation & 1) == 0) return false;
     Record& r = (*records)[index];
     const uint32_t held_epoch = r.epoch.load(std::memory_order_relaxed);
-    const int32_t held_bay = r.bay.load(std::memory_order_relaxed);
     uint64_t expected = generation;
     if (!r.generation.compare_exchange_strong(expected, generation + 1, std::memory_order_acq_rel))
       return false;
     *epoch = held_epoch;
-    *bay = held_bay;
+    const uint64_t last = r.bay.exchange(0, std::memory_order_acq_rel);
+    *bay = (last >> 8) == generation ? static_cast<int32_t>(last & 255) - 1 : -1;
     if (generation + 2 < kGenerationMask)
       free_[index / 64].fetch_or(1ull << (index % 64), std::memory_order_release);
     return true;

@@ -66,14 +66,21 @@ void Operation::finish(Status status) {
     status_ = std::move(status);
     ended_.store(true, std::memory_order_release);
     ended_cv_.notify_all();
+    if (announced_ && !fn_ && !dropped_) queued_ = lane_->completions().queue(self);
   }
   lane_->leave_operation(this);
-  if (!announced_) return;
-  if (!fn_) {
-    lane_->completions().queue(std::move(self));
-    return;
-  }
+  if (!announced_ || !fn_) return;
   lane_->completions().call([self] { self->fn_(self->bits_, static_cast<int32_t>(self->status_.code())); });
+}
+
+void Operation::drop() {
+  uint64_t queued = 0;
+  {
+    std::lock_guard lock(mutex_);
+    dropped_ = true;
+    queued = queued_;
+  }
+  if (queued != 0) lane_->completions().forget(queued);
 }
 
 }  // namespace anelane

@@ -44,6 +44,8 @@ class Operation : public std::enable_shared_from_this<Operation> {
   uint64_t bits() const { return bits_; }
   void* user() const { return user_; }
   const std::shared_ptr<Lane>& lane() const { return lane_; }
+  // The handle was dropped: no event loop will ask for its end any more.
+  void drop();
   // The handle was dropped: results that nobody took go back (a lease is released, a model retired).
   virtual void abandon() {}
 
@@ -68,6 +70,8 @@ class Operation : public std::enable_shared_from_this<Operation> {
   std::mutex mutex_;
   std::condition_variable ended_cv_;
   std::atomic<bool> ended_{false};
+  bool dropped_ = false;  // guarded by mutex_
+  uint64_t queued_ = 0;   // guarded by mutex_; number in the completion queue
   Status status_;
 };
 

@@ -81,7 +81,7 @@ Result<std::shared_ptr<PinnedRun>> PinnedRun::make(const LeaseId& lease) {
     return run->model_->with_names(
         error(Code::kEngineCrashed, "the worker ended; a new one is being started, take a new lease"),
         lease.rung);
-  const int32_t bay = record->bay.load(std::memory_order_acquire);
+  const int32_t bay = record->bay_of(lease.generation);
   if (bay >= 0 && run->stream_->hold_bay(bay)) run->bay_ = bay;
   run->ports_ = port_layouts(run->model_->summary, run->shape());
   return run;
@@ -145,11 +145,10 @@ Result<RunTensor> map_port(const LeaseId& lease, uint32_t port) {
           "too many leases of this model have their ports mapped; release one, or run on your own memory");
     LeaseBook& book = run->model()->core->leases[run->rung()];
     LeaseBook::Record* record = book.find(lease.record, lease.generation);
-    int32_t none = -1;
-    if (record == nullptr || !record->bay.compare_exchange_strong(none, bay)) {
+    if (record == nullptr || !record->set_bay(lease.generation, bay)) {
       run->stream()->return_bay(bay);
-      if (record == nullptr) return expired();
-      bay = none;  // another thread mapped a port of the same lease just now
+      bay = record != nullptr ? record->bay_of(lease.generation) : -1;  // another thread mapped just now
+      if (bay < 0) return expired();
     }
   }
   uint8_t* data =

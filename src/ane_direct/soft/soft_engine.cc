@@ -124,11 +124,19 @@ EngineInfo SoftEngine::info() const {
           core_->pool->limit()};
 }
 
-// The bytes that stand for `id`, from the vault or from memory.
+// The plan that stands for `id`, from the vault or from memory. An entry ends with the identifier that it was
+// made for: a whole and valid plan of another program, wherever it came from, is not an answer.
 Result<std::string> SoftEngine::held(const std::string& id) {
-  if (const auto found = unsaved_.find(id); found != unsaved_.end()) return found->second;
-  if (!store_) return error(Code::kIo, "the vault holds no program: it could not be opened");
-  return store_->fetch(id);
+  std::string bytes;
+  if (const auto found = unsaved_.find(id); found != unsaved_.end()) {
+    bytes = found->second;
+  } else {
+    if (!store_) return error(Code::kIo, "the vault holds no program: it could not be opened");
+    ANELANE_ASSIGN(bytes, store_->fetch(id));
+  }
+  if (!bytes.ends_with(id)) return error(Code::kIo, "the vault's entry is of another program");
+  bytes.resize(bytes.size() - id.size());
+  return bytes;
 }
 
 bool SoftEngine::probe(const std::string& id) {
@@ -140,6 +148,7 @@ bool SoftEngine::probe(const std::string& id) {
 }
 
 void SoftEngine::keep(const std::string& id, std::vector<uint8_t> bytes) {
+  bytes.insert(bytes.end(), id.begin(), id.end());
   Status status = store_ ? store_->store(id, bytes) : error(Code::kIo, "the vault could not be opened");
   if (status.ok()) {
     unsaved_.erase(id);
