@@ -1,4 +1,4 @@
-# Everything from outside. Versions and checksums of what is built from source stand in scripts/deps.
+# Everything from outside. Versions and checksums of what is built from source stand in scripts/libuv.pin.
 find_package(Threads REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)
 find_package(nlohmann_json 3.11 REQUIRED)
