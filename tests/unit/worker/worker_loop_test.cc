@@ -190,12 +190,17 @@ TEST_F(WorkerLoop, HostThatLeavesBeforeInit) {
 
 TEST_F(WorkerLoop, PingIsAnsweredWhileIdle) {
   greet();
-  ASSERT_TRUE(send_frame(control_.get(), {FrameType::kPing, 9, ""}, now_ns() + 1000 * kMs).ok());
   FrameReader reader;
-  const Result<Frame> pong = receive_frame(control_.get(), &reader, now_ns() + 5000 * kMs);
-  ASSERT_TRUE(pong.ok());
-  EXPECT_EQ(pong->request, 9u);
-  EXPECT_EQ(parse_pong(pong->body)->busy_ms, 0u);
+  // The greeting is answered a moment before the engine thread calls itself idle.
+  uint64_t request = 9, busy_ms = 1;
+  for (const uint64_t until = now_ns() + 5000 * kMs; busy_ms != 0 && now_ns() < until; ++request) {
+    ASSERT_TRUE(send_frame(control_.get(), {FrameType::kPing, request, ""}, now_ns() + 1000 * kMs).ok());
+    const Result<Frame> pong = receive_frame(control_.get(), &reader, now_ns() + 5000 * kMs);
+    ASSERT_TRUE(pong.ok());
+    EXPECT_EQ(pong->request, request);
+    busy_ms = parse_pong(pong->body)->busy_ms;
+  }
+  EXPECT_EQ(busy_ms, 0u);
 }
 
 }  // namespace
