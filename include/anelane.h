@@ -308,7 +308,10 @@ ANELANE_API anelane_status anelane_model_retire(anelane_model model, uint64_t de
 ANELANE_API anelane_status anelane_model_get_info(anelane_model model, anelane_model_info* out,
                                                   anelane_error* err);
 /* The layouts that anelane_run takes at this shape: inputs first, then outputs; the index is the port number.
-   At most cap are written (set struct_size of each), *count = how many there are. Does not block. */
+   At most cap are written (set struct_size of each), *count = how many there are. Does not block.
+   An encoder has three, all fp16: 0 "a00_x", the activations after the embeddings' norm, one column for each
+   token; 1 "a01_mask", 0 for a token and -10000 for padding; 2 "z00_y", the last layer's output, before
+   pooling. */
 ANELANE_API anelane_status anelane_model_ports(anelane_model model, uint32_t shape, anelane_port* out,
                                                size_t cap, size_t* count, anelane_error* err);
 
