@@ -67,7 +67,10 @@ Happening draw_request(Draws& d, const Workload& w, const Temper& temper, Time t
                        bool in_format) {
   Happening h{.t = t, .op = Op::kRequest, .id = id};
   h.model = static_cast<uint32_t>(d.below(w.models.size()));
-  h.rung = static_cast<uint32_t>(std::min(d.below(w.models[h.model].rungs.size()), d.below(4)));
+  // One draw after the other: the order of a call's arguments is the compiler's choice.
+  const uint64_t one = d.below(w.models[h.model].rungs.size());
+  const uint64_t other = d.below(4);
+  h.rung = static_cast<uint32_t>(std::min(one, other));
   h.rung = std::min<uint32_t>(h.rung, static_cast<uint32_t>(w.models[h.model].rungs.size() - 1));
   if (d.chance(temper.deadlines)) h.deadline = t + d.log_within(10, 60'000) * 1000;
   if (h.deadline != kNever && d.chance(0.5)) {
