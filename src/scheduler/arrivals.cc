@@ -27,7 +27,10 @@ void Scheduler::Core::request(const Event& e) {
     return;
   }
   Shape& s = w->shapes[e.rung];
-  if (grant_at_once(s, e.ticket, e.pin)) return;
+  if (grant_at_once(s, e.ticket, e.pin)) {
+    quiet_event_ = nothing_pending();
+    return;
+  }
   Ticket* t = tickets_.size() < options_.max_waiting ? tickets_.add(e.ticket) : nullptr;
   if (t == nullptr) {
     refusal.code =
@@ -43,6 +46,7 @@ void Scheduler::Core::request(const Event& e) {
   const Time backstop = now_ + options_.admission_bound;
   t->deadline_bound = e.deadline < backstop;
   t->bound = t->deadline_bound ? e.deadline : backstop;
+  quiet_event_ = !s.demand.empty() && !head_blocked_;  // it joins others: the first of them decides
   if (!ANELANE_BUG(14)) t->bound_timer = timers_.arm(t->bound, TimerClass::kBound, t);
   wait_for(t);
 }
@@ -110,6 +114,7 @@ void Scheduler::Core::cancel(TicketId id) {
   Ticket* t = tickets_.find(id);
   if (t == nullptr) return;
   ++counts_.cancelled;
+  quiet_event_ = t->state == TicketState::kWaiting && t->shape->demand.first() != t && !head_blocked_;
   if (ANELANE_BUG(11) && t->shape->state == SlotState::kAdmitting)
     return answer_all(*t->shape, Code::kCancelled, 0);
   if (ANELANE_BUG(21)) {

@@ -63,6 +63,7 @@ struct Scheduler::Core {
   void fire(TimerClass cls, void* subject);
   void stop(Code code);
   bool check(bool holds, const char* what);
+  bool nothing_pending() const;
 
   // ---- arrivals.cc: requests, waiting, answers ----
   void request(const Event& event);
@@ -216,9 +217,13 @@ struct Scheduler::Core {
   TimerHeap::Handle decide_timer_ = TimerHeap::kNone;
   Time decide_due_ = kNever;
   uint64_t arrivals_ = 0;
-  uint64_t round_ = 0;  // of decisions
+  uint32_t draining_ = 0;  // workers whose process is to end, or is ending
+  uint64_t round_ = 0;     // of decisions
   uint64_t placements_ = 0;
   uint64_t hold_after_ = ~0ull;  // order of the first ticket of a starved head
+  bool quiet_event_ = false;     // this event cannot have changed what the last decision found
+  bool hints_changed_ = false;   // by the driver, since the last decision
+  bool head_blocked_ = false;    // by a waiting ticket's bound (L3.5): its leaving matters
   bool stopped_ = false;
   Code stop_code_ = Code::kOk;
   std::string broken_;

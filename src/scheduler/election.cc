@@ -20,6 +20,7 @@ bool Scheduler::Core::gate_free(GateKind kind) const {
 void Scheduler::Core::decide() {
   int rounds = 0;
   ++round_;
+  hints_changed_ = head_blocked_ = false;
   end_drained_workers();
   while (decide_once() || end_drained_workers()) {
     if (!check(++rounds < kRoundsMax, "the decisions of one event do not end")) return;
@@ -124,7 +125,10 @@ bool Scheduler::Core::act(Shape& s, GateKind kind, const Standing& other, const 
     if (rival_starved && other.head->place < s.place && !ANELANE_BUG(4)) return false;
     if (lower != nullptr && takes_room_of(s, *lower)) return false;
     if (!ANELANE_BUG(29) && judge(s)) return true;
-    if (!may_start_past(s)) return false;
+    if (!may_start_past(s)) {
+      head_blocked_ = true;
+      return false;
+    }
     start(s, false);
     return true;
   }

@@ -135,8 +135,12 @@ bool Scheduler::Core::end_when_drained(Worker& w) {
 
 bool Scheduler::Core::end_drained_workers() {
   bool any = false;
-  for (auto& w : workers_)
-    if (w != nullptr) any |= end_when_drained(*w);
+  draining_ = 0;
+  for (auto& w : workers_) {
+    if (w == nullptr || w->state < WorkerState::kRecovering) continue;
+    any |= end_when_drained(*w);
+    if (w->has_process() && !w->ending) ++draining_;
+  }
   return any;
 }
 

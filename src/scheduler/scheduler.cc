@@ -43,11 +43,17 @@ std::span<const Action> Scheduler::Core::step(Time now, const Event& event) {
   if (event.kind == EventKind::kTimer) {
     fire_timers();
   } else {
+    quiet_event_ = false;
     dispatch(event);
-    if (!stopped_) decide();
+    if (!stopped_ && !(quiet_event_ && !hints_changed_)) decide();
   }
   if (!broken_.empty() && !stopped_) stop(Code::kEngineCrashed);
   return actions_;
+}
+
+// No entry, no prewarm, no process that drains: a lease more or less decides nothing.
+bool Scheduler::Core::nothing_pending() const {
+  return queue_.empty() && prewarms_.empty() && draining_ == 0;
 }
 
 void Scheduler::Core::dispatch(const Event& e) {
@@ -228,11 +234,17 @@ Time Scheduler::predict(Time now, WorkerId worker, uint32_t rung) const {
 }
 
 void Scheduler::set_stream_hint(WorkerId worker, bool idle) {
-  if (Worker* w = core_->find(worker)) w->stream_idle = idle;
+  Worker* w = core_->find(worker);
+  if (w == nullptr || w->stream_idle == idle) return;
+  w->stream_idle = idle;
+  core_->hints_changed_ |= !core_->nothing_pending();
 }
 
 void Scheduler::set_blocked_leases(WorkerId worker, uint32_t rung_mask) {
-  if (Worker* w = core_->find(worker)) w->blocked = rung_mask;
+  Worker* w = core_->find(worker);
+  if (w == nullptr || w->blocked == rung_mask) return;
+  w->blocked = rung_mask;
+  core_->hints_changed_ |= !core_->nothing_pending();
 }
 
 bool Scheduler::wants_stream_idle(WorkerId worker) const {
