@@ -14,7 +14,7 @@
 #include <map>
 
 #include "base/clock.h"
-#include "lane/fork_guard.h"
+#include "base/fork_guard.h"
 
 namespace anelane {
 
@@ -58,13 +58,10 @@ bool wait_until(std::condition_variable& cv, std::unique_lock<std::mutex>& lock,
 Lane::Lane(const LaneOptions& options, std::string folder, LaneLock lock)
     : options_(options), folder_(std::move(folder)), id_(new_lane_id()), lock_(std::move(lock)) {}
 
-Lane::~Lane() {
-  if (lock_.fd() >= 0) fork_guard::leave(lock_.fd());
-}
+Lane::~Lane() = default;
 
 Status Lane::start() {
   const StdioGuard guard;
-  fork_guard::enter(lock_.fd());
   ANELANE_ASSIGN(completions_, Completions::create());
   ANELANE_ASSIGN(loop_, LoopThread::start());
   driver_ = std::make_unique<Driver>(this, options_);
@@ -164,9 +161,7 @@ Status Lane::shut_down(uint64_t deadline_ns) {
   loop_->run([&] { unconfirmed = driver_->drop_workers(); });
   loop_->stop();
   completions_->stop();
-  const int lock_fd = lock_.fd();
   lock_.close();
-  fork_guard::leave(lock_fd);
   if (unconfirmed)
     return error(Code::kDeadlineExceeded,
                  "a worker could not be ended in time; the lane stays busy until it is gone");

@@ -50,13 +50,13 @@ bool same_file(int fd, const std::string& path) {
          open_one.st_ino == named.st_ino && open_one.st_dev == named.st_dev;
 }
 
-Result<UniqueFd> open_lock(const std::string& path) {
+Result<fork_guard::Fd> open_lock(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd) return io_error("open the lane lock", path, errno);
   struct stat st {};
   if (::fstat(fd.get(), &st) != 0) return io_error("examine", path, errno);
   if (!S_ISREG(st.st_mode)) return error(Code::kIo, "the lane lock " + path + " is not a regular file");
-  return above_stdio(std::move(fd));
+  return fork_guard::Fd(above_stdio(std::move(fd)));
 }
 
 enum class Attempt { kTaken, kBusy, kFailed };
@@ -145,7 +145,7 @@ Result<LaneLock> LaneLock::acquire(const std::string& folder, uint64_t deadline_
   uint64_t sleep = kFirstSleepNs;
   for (int tries = 1;; ++tries) {
     // Opened anew each time: the file may have been removed by somebody who cleans caches.
-    ANELANE_ASSIGN(UniqueFd fd, open_lock(lock.path_));
+    ANELANE_ASSIGN(fork_guard::Fd fd, fork_guard::unforked([&] { return open_lock(lock.path_); }));
     const Attempt attempt = try_lock(fd.get(), LOCK_EX);
     if (attempt == Attempt::kFailed) return io_error("lock", lock.path_, errno);
     if (attempt == Attempt::kTaken && same_file(fd.get(), lock.path_)) {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "base/file.h"
+#include "base/fork_guard.h"
 #include "base/status.h"
 
 namespace anelane {
@@ -44,7 +44,7 @@ class LaneLock {
   void close() { fd_.reset(); }
 
  private:
-  UniqueFd fd_;
+  fork_guard::Fd fd_;
   std::string path_;
 };
 

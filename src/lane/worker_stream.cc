@@ -2,21 +2,12 @@
 // system call never meets a descriptor of somebody else; breaking off only shuts the socket down.
 #include "lane/worker_stream.h"
 
-#include "lane/fork_guard.h"
-
 namespace anelane {
 
 WorkerStream::WorkerStream(std::unique_ptr<worker::WorkerHandle> handle, std::shared_ptr<worker::Arena> arena,
                            uint64_t bay_bytes, sched::Generation generation)
     : handle_(std::move(handle)), arena_(std::move(arena)), bay_bytes_(bay_bytes), generation_(generation) {
   bay_users_.resize(arena_->size() / bay_bytes_, 0);
-  for (int fd : {handle_->stream_fd(), handle_->control_fd(), handle_->log_fd(), handle_->exit_fd()})
-    fork_guard::enter(fd);
-}
-
-WorkerStream::~WorkerStream() {
-  for (int fd : {handle_->stream_fd(), handle_->control_fd(), handle_->log_fd(), handle_->exit_fd()})
-    fork_guard::leave(fd);
 }
 
 bool WorkerStream::try_take_for_caller() {

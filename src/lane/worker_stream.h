@@ -26,7 +26,6 @@ class WorkerStream {
  public:
   WorkerStream(std::unique_ptr<worker::WorkerHandle> handle, std::shared_ptr<worker::Arena> arena,
                uint64_t bay_bytes, sched::Generation generation);
-  ~WorkerStream();
 
   worker::WorkerHandle& handle() { return *handle_; }
   worker::Arena& arena() { return *arena_; }

@@ -33,8 +33,8 @@ constexpr int kForcedEnd = 3;
 
 Result<std::unique_ptr<ControlThread>> ControlThread::start(ControlEnds ends, Activity* activity) {
   ANELANE_ASSIGN(DescriptorPair pair, make_end_pipe());
-  std::unique_ptr<ControlThread> control(new ControlThread(std::move(ends), activity, std::move(pair.ours)));
-  control->done_signal_ = std::move(pair.theirs);
+  std::unique_ptr<ControlThread> control(new ControlThread(std::move(ends), activity, pair.ours.release()));
+  control->done_signal_ = pair.theirs.release();
   ANELANE_ASSIGN(control->thread_, start_quiet_thread([raw = control.get()] { raw->watch(); }));
   return control;
 }

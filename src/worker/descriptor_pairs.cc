@@ -16,7 +16,11 @@ Status channel_error(int why) {
   return error(Code::kIo, "cannot open a channel to a worker: " + errno_text(why));
 }
 
-Result<DescriptorPair> make_pipe() {
+DescriptorPair as_pair(const int (&ends)[2]) {
+  return {fork_guard::Fd(above_stdio(UniqueFd(ends[0]))), fork_guard::Fd(above_stdio(UniqueFd(ends[1])))};
+}
+
+Result<DescriptorPair> open_pipe() {
   int ends[2];
 #ifdef __APPLE__
   if (::pipe(ends) != 0) return channel_error(errno);
@@ -24,18 +28,10 @@ Result<DescriptorPair> make_pipe() {
 #else
   if (::pipe2(ends, O_CLOEXEC) != 0) return channel_error(errno);
 #endif
-  return DescriptorPair{above_stdio(UniqueFd(ends[0])), above_stdio(UniqueFd(ends[1]))};
+  return as_pair(ends);
 }
 
-}  // namespace
-
-Status set_nonblocking(int fd) {
-  const int flags = ::fcntl(fd, F_GETFL);
-  if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) return channel_error(errno);
-  return {};
-}
-
-Result<DescriptorPair> make_socket_pair() {
+Result<DescriptorPair> open_socket_pair() {
   int ends[2];
 #ifdef __APPLE__
   if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return channel_error(errno);
@@ -47,20 +43,32 @@ Result<DescriptorPair> make_socket_pair() {
 #else
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return channel_error(errno);
 #endif
-  DescriptorPair pair{above_stdio(UniqueFd(ends[0])), above_stdio(UniqueFd(ends[1]))};
+  return as_pair(ends);
+}
+
+}  // namespace
+
+Status set_nonblocking(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) return channel_error(errno);
+  return {};
+}
+
+Result<DescriptorPair> make_socket_pair() {
+  ANELANE_ASSIGN(DescriptorPair pair, fork_guard::unforked(open_socket_pair));
   ANELANE_TRY(set_nonblocking(pair.ours.get()));
   return pair;
 }
 
 Result<DescriptorPair> make_log_pipe() {
-  ANELANE_ASSIGN(DescriptorPair pair, make_pipe());
+  ANELANE_ASSIGN(DescriptorPair pair, fork_guard::unforked(open_pipe));
   ANELANE_TRY(set_nonblocking(pair.ours.get()));
   ANELANE_TRY(set_nonblocking(pair.theirs.get()));
   return pair;
 }
 
 Result<DescriptorPair> make_end_pipe() {
-  return make_pipe();
+  return fork_guard::unforked(open_pipe);
 }
 
 }  // namespace anelane::worker

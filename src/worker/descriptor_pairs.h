@@ -1,14 +1,15 @@
 // The pairs of descriptors between a host and its worker. All are close-on-exec and none is 0, 1 or 2: a host
-// that runs with its standard streams closed would print into our frames otherwise.
+// that runs with its standard streams closed would print into our frames otherwise. A forked child of the
+// host closes its copies of both ends.
 #pragma once
-#include "base/file.h"
+#include "base/fork_guard.h"
 #include "base/status.h"
 
 namespace anelane::worker {
 
 struct DescriptorPair {
-  UniqueFd ours;
-  UniqueFd theirs;
+  fork_guard::Fd ours;
+  fork_guard::Fd theirs;
 };
 
 // A pair of connected stream sockets; ours is non-blocking, theirs blocks. Neither end ever raises SIGPIPE

@@ -157,7 +157,7 @@ bool WorkerHandle::is_owner() const {
 // A forked child of the host may hold copies that keep the connections open: closing alone would not be seen.
 void WorkerHandle::shut_streams() {
   if (!is_owner()) return;
-  for (const UniqueFd* end : {&stream_, &control_})
+  for (const fork_guard::Fd* end : {&stream_, &control_})
     if (end->valid()) ::shutdown(end->get(), SHUT_RDWR);
 }
 

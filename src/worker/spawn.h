@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
+#include "base/fork_guard.h"
 #include "base/status.h"
 
 namespace anelane::worker {
@@ -19,7 +19,7 @@ struct SpawnRequest {
 
 struct SpawnedProcess {
   pid_t pid = 0;
-  UniqueFd handle;  // readable when the process is gone: a pidfd; a kqueue on macOS
+  fork_guard::Fd handle;  // readable when the process is gone: a pidfd; a kqueue on macOS
 };
 
 // ENGINE_UNAVAILABLE, naming path and reason, when the program cannot be started.

@@ -204,7 +204,7 @@ Result<SpawnedProcess> spawn(const SpawnRequest& request) {
     why = errno;
   }
   if (pid < 0) return start_error(request.executable, why);
-  SpawnedProcess process{pid, above_stdio(UniqueFd(pidfd))};
+  SpawnedProcess process{pid, fork_guard::Fd(above_stdio(UniqueFd(pidfd)))};
   if (plan.error != 0) {
     wait_for(process.handle.get(), 0, &why);  // it has left already: vfork returned
     return start_error(request.executable, plan.error);

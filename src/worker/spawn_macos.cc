@@ -109,7 +109,7 @@ Result<SpawnedProcess> spawn(const SpawnRequest& request) {
     }
     return error(Code::kEngineCrashed, "the worker " + request.executable + " has ended at once");
   }
-  return SpawnedProcess{pid, std::move(queue)};
+  return SpawnedProcess{pid, fork_guard::Fd(std::move(queue))};
 }
 
 Result<UniqueFd> make_owner_handle() {

@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-#include "base/file.h"
+#include "base/fork_guard.h"
 #include "base/status.h"
 #include "worker/arena.h"
 #include "worker/protocol.h"
@@ -58,7 +58,7 @@ class WorkerHandle {
   WorkerHandle();
   // False in a forked child of the process that made the handle: there it only lets go of descriptors.
   bool is_owner() const;
-  UniqueFd stream_, control_, log_;
+  fork_guard::Fd stream_, control_, log_;
 
  private:
   friend Result<std::unique_ptr<WorkerHandle>> launch_worker(const LaunchOptions& options);

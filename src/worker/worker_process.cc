@@ -27,7 +27,7 @@ namespace {
 
 class ProcessWorker final : public WorkerHandle {
  public:
-  ProcessWorker(SpawnedProcess process, UniqueFd stream, UniqueFd control, UniqueFd log)
+  ProcessWorker(SpawnedProcess process, fork_guard::Fd stream, fork_guard::Fd control, fork_guard::Fd log)
       : process_(std::move(process)) {
     stream_ = std::move(stream);
     control_ = std::move(control);

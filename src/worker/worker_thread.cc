@@ -23,14 +23,14 @@ namespace anelane::worker {
 namespace {
 
 struct ThreadEnd {
-  UniqueFd report;  // written end of the end pipe: closing it is the report
+  fork_guard::Fd report;  // written end of the end pipe: closing it is the report
   std::atomic<bool> done{false};
 };
 
 class ThreadWorker final : public WorkerHandle {
  public:
-  ThreadWorker(UniqueFd stream, UniqueFd control, UniqueFd end, std::shared_ptr<ThreadEnd> state,
-               std::thread thread)
+  ThreadWorker(fork_guard::Fd stream, fork_guard::Fd control, fork_guard::Fd end,
+               std::shared_ptr<ThreadEnd> state, std::thread thread)
       : end_(std::move(end)), state_(std::move(state)), thread_(std::move(thread)) {
     stream_ = std::move(stream);
     control_ = std::move(control);
@@ -59,7 +59,7 @@ class ThreadWorker final : public WorkerHandle {
 
  private:
   bool exited_now() const { return state_->done.load(std::memory_order_acquire); }
-  UniqueFd end_;
+  fork_guard::Fd end_;
   std::shared_ptr<ThreadEnd> state_;
   std::thread thread_;
 };
@@ -73,8 +73,8 @@ Result<std::unique_ptr<WorkerHandle>> start_worker_thread(const LaunchOptions& o
   auto state = std::make_shared<ThreadEnd>();
   state->report = std::move(end.theirs);
   auto ends = std::make_shared<LoopEnds>();
-  ends->stream = std::move(stream.theirs);
-  ends->control = std::move(control.theirs);
+  ends->stream = stream.theirs.release();
+  ends->control = control.theirs.release();
   if (options.arena) {
     ends->arena = UniqueFd(::fcntl(options.arena->fd(), F_DUPFD_CLOEXEC, 3));
     if (!ends->arena) return error(Code::kIo, "cannot hand the arena to a worker: " + errno_text(errno));

@@ -26,11 +26,11 @@ class WorkerLoop : public testing::Test {
   void SetUp() override {
     DescriptorPair stream = *make_socket_pair(), control = *make_socket_pair();
     arena_ = *Arena::create(1 << 20);
-    stream_ = std::move(stream.ours);
-    control_ = std::move(control.ours);
+    stream_ = stream.ours.release();
+    control_ = control.ours.release();
     auto ends = std::make_shared<LoopEnds>();
-    ends->stream = std::move(stream.theirs);
-    ends->control = std::move(control.theirs);
+    ends->stream = stream.theirs.release();
+    ends->control = control.theirs.release();
     ends->arena = UniqueFd(::fcntl(arena_->fd(), F_DUPFD_CLOEXEC, 3));
     loop_ = std::thread([this, ends] {
       ended_with_ = run_worker_loop(std::move(*ends), false);
