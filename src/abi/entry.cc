@@ -43,15 +43,6 @@ Result<std::shared_ptr<Lane>> find_lane(anelane_lane handle) {
   return open->lane;
 }
 
-ModelCore* find_core(anelane_model handle) {
-  if (!is_kind(handle.bits, Kind::kModel)) return nullptr;
-  ModelCore* core = core_at(static_cast<uint32_t>(index_of(handle.bits)));
-  if (core == nullptr) return nullptr;
-  const uint64_t generation = core->generation.load(std::memory_order_acquire);
-  return (generation & 1) != 0 && (generation & kGenerationMask) == generation_of(handle.bits) ? core
-                                                                                               : nullptr;
-}
-
 Result<std::shared_ptr<LaneModel>> find_model(anelane_model handle) {
   ModelCore* core = find_core(handle);
   auto model = core != nullptr ? core->lock_model() : nullptr;
@@ -64,24 +55,6 @@ Result<std::shared_ptr<LaneModel>> find_model(anelane_model handle) {
 anelane_model model_handle(const LaneModel& model) {
   return {make_bits(Kind::kModel, model.core_generation, model.core->index)};
 }
-
-// Lease: the index holds core 12 | rung 4 | record 8.
-anelane_lease lease_handle(const LeaseId& id) {
-  return {make_bits(Kind::kLease, id.generation,
-                    (static_cast<uint64_t>(id.core) << 12) | (id.rung << 8) | id.record)};
-}
-
-bool parse_lease(anelane_lease handle, LeaseId* out) {
-  if (!is_kind(handle.bits, Kind::kLease)) return false;
-  const uint64_t index = index_of(handle.bits);
-  out->core = static_cast<uint32_t>(index >> 12);
-  out->rung = static_cast<uint32_t>(index >> 8) & 15u;
-  out->record = static_cast<uint32_t>(index & 255u);
-  out->generation = generation_of(handle.bits);
-  return true;
-}
-static_assert(kMaxCores == 1u << 12 && limits::kMaxRungs == 16 && LeaseBook::kRecords == 256);
-static_assert(LeaseBook::kGenerationMask == kGenerationMask);
 
 Result<uint32_t> find_rung(const LaneModel& model, uint32_t shape) {
   for (uint32_t i = 0; i < model.summary.ladder.size(); ++i)

@@ -8,9 +8,10 @@
 #include <memory>
 #include <new>
 
+#include "abi/core_handles.h"
 #include "abi/handle_table.h"
+#include "base/fork_guard.h"
 #include "base/status.h"
-#include "lane/fork_guard.h"
 #include "lane/lane.h"
 #include "lane/lease_operation.h"
 #include "text/tokenizer.h"
@@ -59,10 +60,6 @@ Status check_may_block();
 Result<std::shared_ptr<Lane>> find_lane(anelane_lane handle);
 Result<std::shared_ptr<LaneModel>> find_model(anelane_model handle);
 anelane_model model_handle(const LaneModel& model);
-// The core a model handle means; nullptr: stale or forged.
-ModelCore* find_core(anelane_model handle);
-anelane_lease lease_handle(const LeaseId& id);
-bool parse_lease(anelane_lease handle, LeaseId* out);
 Result<uint32_t> find_rung(const LaneModel& model, uint32_t shape);
 
 // Copies a C string into a fixed array, cut at its size.

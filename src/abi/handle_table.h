@@ -1,33 +1,14 @@
-// Handles: kind 4 | generation 36 | index 24. The bits alone never name memory: they are looked up here, and
-// a handle that was given back, made up, or is of another kind finds nothing.
+// Objects behind handles: the bits alone never name memory. They are looked up here, and a handle that was
+// given back, made up, or is of another kind finds nothing.
 #pragma once
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "abi/handle_bits.h"
+
 namespace anelane::abi {
-
-enum class Kind : uint64_t { kLane = 1, kModel = 2, kLease = 3, kOp = 4, kTokenizer = 5 };
-
-inline constexpr int kIndexBits = 24;
-inline constexpr int kGenerationBits = 36;
-inline constexpr uint64_t kIndexMask = (1ull << kIndexBits) - 1;
-inline constexpr uint64_t kGenerationMask = (1ull << kGenerationBits) - 1;
-
-constexpr uint64_t make_bits(Kind kind, uint64_t generation, uint64_t index) {
-  return (static_cast<uint64_t>(kind) << (kIndexBits + kGenerationBits)) |
-         ((generation & kGenerationMask) << kIndexBits) | index;
-}
-constexpr bool is_kind(uint64_t bits, Kind kind) {
-  return (bits >> (kIndexBits + kGenerationBits)) == static_cast<uint64_t>(kind);
-}
-constexpr uint64_t index_of(uint64_t bits) {
-  return bits & kIndexMask;
-}
-constexpr uint64_t generation_of(uint64_t bits) {
-  return (bits >> kIndexBits) & kGenerationMask;
-}
 
 // Objects of one kind behind handles. Any thread.
 template <class T, Kind kKind>

@@ -4,6 +4,27 @@
 using namespace anelane;
 using namespace anelane::abi;
 
+namespace {
+
+// Apart from the fast path, so that its many variables cost that nothing.
+[[gnu::noinline]] anelane_status acquire_queued(anelane_model handle, uint32_t shape, uint64_t deadline,
+                                                anelane_lease* out, anelane_error* err) {
+  return entry(err, [&]() -> Status {
+    if (out == nullptr) return null_argument("out");
+    ANELANE_TRY(check_may_block());
+    ANELANE_ASSIGN(const std::shared_ptr<LaneModel> model, find_ready_model(handle));
+    ANELANE_ASSIGN(const uint32_t rung, find_rung(*model, shape));
+    const auto op = std::make_shared<LeaseOperation>(model, rung, true, deadline);
+    ANELANE_TRY(start_and_wait(op));
+    LeaseId id;
+    if (!op->take(&id)) return error(Code::kInternal, "a granted lease was lost");
+    *out = lease_handle(id);
+    return {};
+  });
+}
+
+}  // namespace
+
 extern "C" {
 
 ANELANE_API anelane_status anelane_predict(anelane_model handle, uint32_t shape, uint64_t* ready_in_ms,
@@ -38,7 +59,7 @@ ANELANE_API anelane_status anelane_lease_acquire(anelane_model handle, uint32_t 
       LeaseId id;
       if (rung != ModelCore::kNoRung && lease_resident(*core, rung, &id)) {
         // The core may have changed hands since it was found; then the lease is of somebody else's shape.
-        if (find_core(handle) == core) {
+        if (means(*core, handle)) {
           *out = lease_handle(id);
           return ANELANE_OK;
         }
@@ -46,18 +67,7 @@ ANELANE_API anelane_status anelane_lease_acquire(anelane_model handle, uint32_t 
       }
     }
   }
-  return entry(err, [&]() -> Status {
-    if (out == nullptr) return null_argument("out");
-    ANELANE_TRY(check_may_block());
-    ANELANE_ASSIGN(const std::shared_ptr<LaneModel> model, find_ready_model(handle));
-    ANELANE_ASSIGN(const uint32_t rung, find_rung(*model, shape));
-    const auto op = std::make_shared<LeaseOperation>(model, rung, true, deadline);
-    ANELANE_TRY(start_and_wait(op));
-    LeaseId id;
-    if (!op->take(&id)) return error(Code::kInternal, "a granted lease was lost");
-    *out = lease_handle(id);
-    return {};
-  });
+  return acquire_queued(handle, shape, deadline, out, err);
 }
 
 ANELANE_API anelane_status anelane_lease_map(anelane_lease handle, uint32_t port, anelane_tensor* out,

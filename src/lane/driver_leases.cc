@@ -31,23 +31,23 @@ void Driver::tick() {
   publish_time(now);
   for (auto& [id, model] : models_) {
     model->core->tick.fetch_add(1, std::memory_order_relaxed);
-    // Sequentially consistent, before the look: a lease that this look misses sees `ticking` false and wakes
-    // us.
+    // Before the look at the gates: a lease that this look misses sees `ticking` false and wakes us.
     model->core->ticking.store(false);
     any = expire_leases(*model) || any;
   }
   if (any) start_ticking();
 }
 
-// True: some lease is still held.
+// True: some lease or run is still held.
 bool Driver::expire_leases(LaneModel& model) {
   bool held = false;
   ModelCore& core = *model.core;
   const uint32_t tick = core.tick.load(std::memory_order_relaxed);
   for (uint32_t rung = 0; rung < model.summary.ladder.size(); ++rung) {
+    held = held || core.gates[rung].leases() != 0;
     core.leases[rung].each_leased([&](uint32_t index, uint64_t generation, LeaseBook::Record& record) {
       if (tick - record.tick.load(std::memory_order_relaxed) <= kTicksPerLease) {
-        held = true;
+        held = true;  // perhaps of a process that is gone: the gate does not count it
         return;
       }
       uint32_t epoch = 0;

@@ -1,46 +1,8 @@
-// The fast path touches: the core's generation and ladder (read only), one gate word, one bit of the lease
-// book, one record. All of it belongs to the shape, so threads on different shapes do not meet.
 #include "lane/lease_operation.h"
 
 #include "lane/lane.h"
 
 namespace anelane {
-
-bool lease_resident(ModelCore& core, uint32_t rung, LeaseId* out) {
-  const sched::SlotGate::Epoch epoch = core.gates[rung].try_lease(core.coarse_now);
-  if (epoch == 0) return false;
-  const LeaseBook::Ticket ticket = core.leases[rung].take(epoch, core.tick.load(std::memory_order_relaxed));
-  if (ticket.index == LeaseBook::kRecords) {
-    if (core.gates[rung].release(epoch, core.coarse_now))
-      if (auto model = core.lock_model())
-        model->lane->loop().post([model, rung] { model->lane->driver().released(model, rung); });
-    return false;
-  }
-  *out = {core.index, rung, ticket.index, ticket.generation};
-  if (!core.ticking.load()) {
-    // The first lease after a quiet time: somebody must look at expiry from now on.
-    if (auto model = core.lock_model())
-      model->lane->loop().post([model] { model->lane->driver().start_ticking(); });
-  }
-  return true;
-}
-
-void release_lease(const LeaseId& id) {
-  ModelCore* core = core_at(id.core);
-  if (core == nullptr || id.rung >= limits::kMaxRungs) return;
-  uint32_t epoch = 0;
-  int32_t bay = -1;
-  if (!core->leases[id.rung].give_back(id.record, id.generation, &epoch, &bay)) return;
-  if (bay >= 0 && core->gates[id.rung].valid(epoch)) {
-    if (auto model = core->lock_model())
-      if (auto stream = model->stream()) stream->return_bay(bay);
-  }
-  if (!core->gates[id.rung].release(epoch, core->coarse_now)) return;
-  if (auto model = core->lock_model()) {
-    const uint32_t rung = id.rung;
-    model->lane->loop().post([model, rung] { model->lane->driver().released(model, rung); });
-  }
-}
 
 LeaseOperation::LeaseOperation(std::shared_ptr<LaneModel> model, uint32_t rung, bool pin,
                                uint64_t deadline_ns)

@@ -3,21 +3,10 @@
 #include <memory>
 
 #include "lane/lane_model.h"
+#include "lane/lease_fast_path.h"
 #include "lane/operation.h"
 
 namespace anelane {
-
-// A lease as a handle carries it.
-struct LeaseId {
-  uint32_t core = 0, rung = 0, record = 0;
-  uint64_t generation = 0;
-};
-
-// The fast path (L3.3): a lease of a resident shape without lock, system call, allocation or clock. False:
-// queue.
-bool lease_resident(ModelCore& core, uint32_t rung, LeaseId* out);
-// Gives a lease back, once; later calls and stale ids do nothing.
-void release_lease(const LeaseId& id);
 
 class LeaseOperation : public Operation {
  public:

@@ -5,18 +5,16 @@
 #include <vector>
 
 namespace anelane {
-namespace {
 
 std::array<std::atomic<ModelCore*>, kMaxCores> g_cores{};
+
+namespace {
+
 std::mutex g_mutex;
 std::vector<uint32_t>* g_free = nullptr;  // guarded by g_mutex; never destroyed
 uint32_t g_made = 0;                      // guarded by g_mutex
 
 }  // namespace
-
-ModelCore* core_at(uint32_t index) {
-  return index < kMaxCores ? g_cores[index].load(std::memory_order_acquire) : nullptr;
-}
 
 ModelCore* claim_core() {
   std::lock_guard lock(g_mutex);

@@ -56,6 +56,9 @@ ModelCore* claim_core();
 // Gives it back (generation made even). Nobody may lease through it any more: its gates are closed.
 void return_core(ModelCore* core);
 // By index; nullptr when it was never used. Its generation says whether it is meant.
-ModelCore* core_at(uint32_t index);
+inline ModelCore* core_at(uint32_t index) {
+  extern std::array<std::atomic<ModelCore*>, kMaxCores> g_cores;
+  return index < kMaxCores ? g_cores[index].load(std::memory_order_acquire) : nullptr;
+}
 
 }  // namespace anelane

@@ -26,8 +26,10 @@ class alignas(128) SlotGate {
     uint64_t word = word_.load(std::memory_order_relaxed);
     do {
       if ((word & (kOpen | kHold)) != kOpen) return 0;
+      // Sequentially consistent: whoever looks at leases() after asking for a wake-up by a flag of its own
+      // sees this lease, or this caller sees the flag.
     } while (
-        !word_.compare_exchange_weak(word, word + 1, std::memory_order_acquire, std::memory_order_relaxed));
+        !word_.compare_exchange_weak(word, word + 1, std::memory_order_seq_cst, std::memory_order_relaxed));
     stamp(coarse_now);
     return epoch_of(word);
   }
@@ -89,7 +91,7 @@ class alignas(128) SlotGate {
   // Ask for kReleased at the next time the count falls to zero. False: it is zero already.
   bool ask_wake() { return (word_.fetch_or(kWake) & kLeases) != 0; }
   void stop_wake() { word_.fetch_and(~kWake); }
-  uint32_t leases() const { return static_cast<uint32_t>(word_.load(std::memory_order_acquire) & kLeases); }
+  uint32_t leases() const { return static_cast<uint32_t>(word_.load() & kLeases); }
   Epoch epoch() const { return epoch_of(word_.load(std::memory_order_acquire)); }
   Time last_use() const { return last_use_.load(std::memory_order_relaxed); }
   void set_last_use(Time t) { last_use_.store(t, std::memory_order_relaxed); }
