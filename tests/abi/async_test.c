@@ -261,9 +261,8 @@ static void a_result_that_nobody_takes_goes_with_the_operation(void** state) {
 }
 
 struct progress {
-  atomic_int calls;
-  uint32_t shape, last, layers;
-  int disordered;
+  atomic_int calls, disordered;
+  _Atomic uint32_t shape, last, layers;
 };
 
 static void on_progress(void* user, uint32_t shape, uint32_t layer, uint32_t layers, uint64_t ms_left) {
