@@ -29,6 +29,7 @@ void Scheduler::Core::start(Shape& s, bool prewarm) {
   a.is_load = w.costs.predicts_load(s.rung);
   a.predicted = cost_of(s);
   a.prewarm = prewarm;
+  a.packed = s.packed && !prewarm;
   a.gate = kind;
   gate(kind).holders.push_back(&w);
   send_again(w);
@@ -63,8 +64,8 @@ void Scheduler::Core::admission_done(Worker& w, const Event& e) {
 void Scheduler::Core::admitted(Worker& w, const Event& e) {
   Admission& a = w.admission;
   Shape& s = *a.shape;
-  // L4.7: from the moment it reached the worker; never when it had been refused before.
-  const bool learn = e.learn && (!a.refused || ANELANE_BUG(19));
+  // L4.7: from the moment it reached the worker; never packed ones, nor those refused before.
+  const bool learn = e.learn && !a.packed && (!a.refused || ANELANE_BUG(19));
   w.costs.learn(s.rung, learn ? now_ - a.sent_at : kUnknown, e.cache_hit, e.compiled, factor_);
   ++counts_.admitted;
   ++(e.compiled == 0 && e.cache_hit != 0 ? counts_.loaded : counts_.compiled);
@@ -116,10 +117,9 @@ void Scheduler::Core::admission_failed(Worker& w, const Event& e) {
   set_state(s, SlotState::kAbsent);
   end_admission(w);
   forget_promise(s);
-  if (e.permanent) {
-    s.failure = e.code;
-    s.failure_ends = now_ + (ANELANE_BUG(25) ? 2 : 1) * kFailureMemory;
-  }
+  if (e.permanent)
+    failures_.remember(w.program, w.ladder[s.rung], e.code, now_,
+                       now_ + (ANELANE_BUG(25) ? 2 : 1) * kFailureMemory);
   answer_all(s, e.code, code_info(e.code).retry_after_ms);
   if (!prewarm) return;
   w.prewarm.failed |= 1u << s.rung;

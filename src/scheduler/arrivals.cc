@@ -43,6 +43,7 @@ void Scheduler::Core::request(const Event& e) {
   t->shape = &s;
   t->pin = e.pin;
   t->take_at_once = e.take_at_once;
+  t->packed = e.packed;
   const Time backstop = now_ + options_.admission_bound;
   t->deadline_bound = e.deadline < backstop;
   t->bound = t->deadline_bound ? e.deadline : backstop;
@@ -59,8 +60,7 @@ Scheduler::Core::Refusal Scheduler::Core::refusal(const Worker& w, uint32_t rung
   if (!ledger_.possible(w.layers)) return {Code::kResourcesExhausted, 0};             // L2.4: for good
   if (w.state == WorkerState::kUnconfirmed) return by_default(Code::kEngineCrashed);  // L6.2
   if (w.quarantined && !w.serves()) return {Code::kEngineCrashed, probe_ms(w)};       // L6.4
-  if (now_ < w.shapes[rung].failure_ends) return by_default(w.shapes[rung].failure);  // L4.16
-  return {};
+  return by_default(failures_.recall(w.program, w.ladder[rung], now_));               // L4.16
 }
 
 // A resident shape that nothing holds back. Here the slow path and the fast path meet.
@@ -88,7 +88,7 @@ void Scheduler::Core::wait_for(Ticket* t) {
   s.demand.join(t);
   if (s.state == SlotState::kAdmitting) return judge_one(t);
   if (s.worker->serves() && (s.state == SlotState::kResident || s.state == SlotState::kEvicting)) return;
-  if (!s.queued) enqueue(s, t->id);
+  if (!s.queued) enqueue(s, *t);
   judge_one(t);
 }
 

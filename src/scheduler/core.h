@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/failure_memory.h"
 #include "scheduler/ledger.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/ticket.h"
@@ -88,7 +89,7 @@ struct Scheduler::Core {
   GateKind gate_of(const Shape& s) const;
   Time cost_of(const Shape& s) const { return s.worker->costs.cost(s.rung, factor_); }
   Time settled_at(const Shape& s) const;
-  void enqueue(Shape& s, TicketId ticket);
+  void enqueue(Shape& s, const Ticket& first);
   void requeue(Shape& s);
   void insert(Shape& s);
   void remove_from_queue(Shape& s);
@@ -212,6 +213,7 @@ struct Scheduler::Core {
   std::array<Gate, 2> gates_;
   Ledger ledger_;
   MachineFactor factor_;
+  FailureMemory failures_;
   TicketTable tickets_;
   TimerHeap timers_;
   TimerHeap::Handle decide_timer_ = TimerHeap::kNone;

@@ -27,9 +27,10 @@ Time Scheduler::Core::settled_at(const Shape& s) const {
   return cost_of(s) == kUnknown ? s.own.arrival : s.own.arrival + options_.settle;
 }
 
-void Scheduler::Core::enqueue(Shape& s, TicketId ticket) {
+void Scheduler::Core::enqueue(Shape& s, const Ticket& first) {
   const Time cost = cost_of(s);
-  s.own = QueueKey{now_ + (cost == kUnknown || ANELANE_BUG(22) ? 0 : cost), now_, ticket, 0};
+  s.own = QueueKey{now_ + (cost == kUnknown || ANELANE_BUG(22) ? 0 : cost), now_, first.id, 0};
+  s.packed = first.packed;
   requeue(s);
 }
 
@@ -88,7 +89,7 @@ void Scheduler::Core::queue_anew(Shape& s) {
     t->order = ++arrivals_;
     s.demand.join(t);
   }
-  enqueue(s, all.front()->id);
+  enqueue(s, *all.front());
   judge(s);
 }
 

@@ -78,7 +78,7 @@ void Scheduler::Core::lose_admission(Worker& w) {
   if (had_entry)
     requeue(s);
   else
-    enqueue(s, s.demand.first()->id);
+    enqueue(s, *s.demand.first());
   if (s.demand.empty()) unwaited(s);
 }
 

@@ -185,6 +185,7 @@ WorkerId Scheduler::add_worker(const WorkerSpec& spec) {
   auto& w = c.workers_.emplace_back(std::make_unique<Worker>(spec));
   w->id = static_cast<WorkerId>(c.workers_.size() - 1);
   w->wants_prewarm = spec.prewarm;
+  if (w->program.empty()) w->program = "#" + std::to_string(w->id);
   if (spec.gates == nullptr) w->own_gates = std::make_unique<SlotGate[]>(spec.ladder.size());
   SlotGate* gates = spec.gates != nullptr ? spec.gates : w->own_gates.get();
   for (uint32_t i = 0; i < spec.ladder.size(); ++i) {

@@ -43,6 +43,7 @@ struct Shape {
 
   // ---- the entry, while queued ----
   bool queued = false;
+  bool packed = false;          // opened by the preparation of a packed program
   QueueKey own;                 // fixed at arrival; kept while the admission runs
   QueueKey place;               // in the queue: `own`, or behind another (L4.11)
   bool earmarked = false;       // L3.7
@@ -57,10 +58,6 @@ struct Shape {
   bool eviction_sent = false;
   Shape* evicted_for = nullptr;           // the earmarked entry
   Worker* evicted_for_refusal = nullptr;  // whose admission was refused (L4.15)
-
-  // ---- a deterministic failure, from memory (L4.16) ----
-  Code failure = Code::kOk;
-  Time failure_ends = 0;
 };
 
 }  // namespace anelane::sched

@@ -26,6 +26,7 @@ struct Ticket {
   bool deadline_bound = false;  // the bound is the caller's own deadline
   bool pin = true;
   bool take_at_once = true;
+  bool packed = false;
   TicketState state = TicketState::kWaiting;
   uint32_t offers = 0;  // made so far
   Ticket* previous = nullptr;

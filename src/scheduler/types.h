@@ -47,7 +47,8 @@ struct Options {
 // What the worker's load report says of its model.
 struct WorkerSpec {
   std::string name;
-  uint32_t layers = 0;                                 // the charge of one resident shape
+  std::string program;  // equal for workers that compile the same programs (L4.16); "": like no other
+  uint32_t layers = 0;  // the charge of one resident shape
   std::vector<uint32_t> ladder;                        // strictly ascending
   std::array<Time, limits::kMaxRungs> seed_compile{};  // whole rung; kUnknown where there is none
   std::array<Time, limits::kMaxRungs> seed_load{};     // whole rung, when cached
@@ -61,7 +62,7 @@ struct WorkerSpec {
 enum class EventKind : uint8_t {
   kWorkerReady,    // worker, generation, mask = cached rungs: process up and model loaded
   kStartFailed,    // worker, generation: a replacement did not come up; its process is gone
-  kRequest,        // ticket, worker, rung, deadline, pin, take
+  kRequest,        // ticket, worker, rung, deadline, pin, take_at_once, packed
   kCancel,         // ticket
   kTake,           // ticket: takes the lease that was offered to it (kOffer)
   kReleased,       // worker, rung: the last lease of a slot that asked for a wake-up was released
@@ -87,10 +88,11 @@ struct Event {
   Time deadline = kNever;    // kRequest
   bool pin = true;           // kRequest: lease (true) or only admit
   bool take_at_once = true;  // kRequest: a granted lease needs no kTake
+  bool packed = false;       // kRequest: the preparation of a packed program, which is never learned (L4.7)
   uint32_t mask = 0;         // kWorkerReady: bit i = rung i is cached
   Code code = Code::kOk;     // kAdmissionDone, kEvictionDone, kStop
   bool permanent = false;    // kAdmissionDone: a deterministic error (L4.16)
-  bool learn = true;         // kAdmissionDone: false across a clock jump, or for packed programs (L4.7)
+  bool learn = true;         // kAdmissionDone: false across a clock jump (L4.7)
   uint32_t cache_hit = 0;    // kAdmissionDone: layers loaded from the daemon's cache
   uint32_t compiled = 0;     // kAdmissionDone: layers compiled
 };

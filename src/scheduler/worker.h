@@ -40,6 +40,7 @@ struct Admission {
   bool is_load = false;   // predicted as a load
   bool repriced = false;  // L4.6
   bool prewarm = false;
+  bool packed = false;        // never learned (L4.7)
   bool refused = false;       // at least once: never learned (L4.7)
   Time predicted = kUnknown;  // as a compile once repriced
   Time sent_at = 0;
@@ -62,10 +63,11 @@ struct Prewarm {
 
 struct Worker {
   explicit Worker(const WorkerSpec& spec)
-      : name(spec.name), layers(spec.layers), ladder(spec.ladder), costs(spec) {}
+      : name(spec.name), program(spec.program), layers(spec.layers), ladder(spec.ladder), costs(spec) {}
 
   WorkerId id = 0;
   std::string name;
+  std::string program;
   uint32_t layers;
   std::vector<uint32_t> ladder;
   CostBook costs;

@@ -118,6 +118,7 @@ void Oracle::take_event(Time now, const sched::Event& e) {
     t.own_deadline = e.deadline < now + options_.admission_bound;
     t.bound = std::min(e.deadline, now + options_.admission_bound);
     t.pin = e.pin;
+    t.packed = e.packed;
     join(now, e.ticket, t);
     tickets_[e.ticket] = t;
     bounds_.insert(t.bound);
@@ -192,13 +193,18 @@ void Oracle::take_admission_done(Time now, const sched::Event& e, uint32_t m) {
   w.work.reset();
   if (e.code == Code::kOk) {
     const bool counts = e.cache_hit + e.compiled > 0;
-    costs_.learned(m, e.rung, counts, e.compiled > 0, work.refused ? kUnknown : now - work.sent_at);
+    costs_.learned(m, e.rung, counts, e.compiled > 0,
+                   work.refused || work.packed ? kUnknown : now - work.sent_at);
     return move(m, e.rung, Slot::kResident);
   }
   move(m, e.rung, Slot::kAbsent);
   if (!e.permanent) return;
-  w.rungs[e.rung].failure = e.code;
-  w.rungs[e.rung].failed_until = now + 15'000'000;
+  failed_until(m, e.rung) = now + 15'000'000;
+}
+
+Time& Oracle::failed_until(uint32_t m, uint32_t rung) {
+  const Model& model = workload_.models[m];
+  return failed_until_[{model.program.empty() ? model.name : model.program, model.rungs[rung].shape}];
 }
 
 void Oracle::take_fault(Time now, uint32_t m) {
@@ -273,6 +279,7 @@ void Oracle::gone(Time now, uint32_t m, uint32_t rung) {
     r.waiting.insert(t.order);
   }
   open_entry(now, m, rung);
+  r.packed = tickets_[by_order_.at(*r.waiting.begin())].packed;
 }
 
 void Oracle::open_entry(Time now, uint32_t m, uint32_t rung) {
@@ -308,6 +315,7 @@ void Oracle::join(Time now, sched::TicketId id, Ticket& t) {
       (w.state == Worker::State::kReady && !w.draining && r.slot != Slot::kAbsent && r.slot != Slot::kFailed);
   if (wait_for_slot || r.queued) return;
   open_entry(now, t.model, t.rung);
+  r.packed = t.packed;
   opened_ = &r;
 }
 
@@ -377,6 +385,8 @@ void Oracle::take_action(Time now, const sched::Event& e, const sched::Action& a
       w.rungs[a.rung].queued = !w.work->prewarm || !w.rungs[a.rung].waiting.empty();
       w.rungs[a.rung].maybe_placed = true;
       if (w.work->prewarm) w.rungs[a.rung].entry_arrival = now;
+      if (w.work->prewarm && !w.rungs[a.rung].waiting.empty())
+        w.rungs[a.rung].packed = tickets_[by_order_.at(*w.rungs[a.rung].waiting.begin())].packed;
       w.work.reset();
       return move(m, a.rung, Slot::kAbsent);
     case ActionKind::kStartEviction:
@@ -505,7 +515,8 @@ void Oracle::on_answer(Time now, const sched::Event& e, const sched::Action& a) 
     case Code::kCompileFailed: {
       const bool now_failed =
           e.kind == EventKind::kAdmissionDone && e.code == Code::kCompileFailed && e.rung == t.rung;
-      if (!now_failed && now >= r.failed_until) fail(now, who + ": an error from memory after 15 s (L4.16)");
+      if (!now_failed && now >= failed_until(t.model, t.rung))
+        fail(now, who + ": an error from memory after 15 s (L4.16)");
       break;
     }
     default:

@@ -39,6 +39,7 @@ class Oracle : public Watcher {
     Time bound = kNever;
     bool own_deadline = false;
     bool pin = true;
+    bool packed = false;
     bool offered = false;
     bool lost = false;
     Time offered_at = 0;
@@ -58,13 +59,12 @@ class Oracle : public Watcher {
     Time promised_until = kNever;  // kNever: none
     std::optional<std::pair<uint32_t, uint32_t>> follows;  // must start after that one (L4.11)
     uint64_t follows_for = 0;                              // because of this ticket
-    Time failed_until = 0;
-    Code failure = Code::kOk;
+    bool packed = false;                                   // never learned
   };
   struct Work {
     uint32_t rung = 0;
     bool load = false, prewarm = false, sent = false, lost = false, holds = false, repriced = false,
-         refused = false;
+         refused = false, packed = false;
     Time predicted = kUnknown, sent_at = 0, lost_at = 0;
     // After a refusal: paused until it is tried again; undecided until the actions have told how it goes on.
     bool paused = false, undecided = false;
@@ -100,6 +100,7 @@ class Oracle : public Watcher {
   void forget_ticket(sched::TicketId id);
   void join(Time now, sched::TicketId id, Ticket& t);
   void open_entry(Time now, uint32_t model, uint32_t rung);
+  Time& failed_until(uint32_t model, uint32_t rung);
   void pass_time(Time now, const sched::Event& e);
   // ---- rules ----
   void on_start(Time now, const sched::Action& a, uint32_t model);
@@ -140,6 +141,7 @@ class Oracle : public Watcher {
   std::map<sched::TicketId, Ticket> tickets_;
   std::map<uint64_t, sched::TicketId> by_order_;
   std::multiset<Time> bounds_;
+  std::map<std::pair<std::string, uint32_t>, Time> failed_until_;  // by program and shape (L4.16)
   uint64_t orders_ = 0;
   int64_t charged_ = 0, slots_ = 0;
   Time shut_until_ = 0;  // the daemon compiles on (L4.13)

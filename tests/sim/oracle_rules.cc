@@ -203,8 +203,12 @@ void Oracle::on_start(Time now, const sched::Action& a, uint32_t m) {
     }
   }
   r.queued = false;
-  w.work =
-      Work{.rung = a.rung, .load = a.is_load, .prewarm = a.prewarm, .holds = true, .predicted = a.predicted};
+  w.work = Work{.rung = a.rung,
+                .load = a.is_load,
+                .prewarm = a.prewarm,
+                .holds = true,
+                .packed = r.packed && !a.prewarm,
+                .predicted = a.predicted};
   move(m, a.rung, Slot::kAdmitting);
 }
 
@@ -393,7 +397,7 @@ void Oracle::check_single_arrival(Time now, const sched::Event& e, std::span<con
   if (w.state != Worker::State::kReady || w.work || w.draining || w.retiring || r.slot != Slot::kAbsent ||
       !r.queued)
     return;
-  if (r.entry_arrival != now || r.waiting.size() != 1 || now < r.failed_until) return;
+  if (r.entry_arrival != now || r.waiting.size() != 1 || now < failed_until(t.model, t.rung)) return;
   if (layers(t.model) > options_.executable_budget || tickets_.size() > options_.max_waiting) return;
   if (gate_taken(as_load(t.model, t.rung), now)) return;
   for (const Worker& any : workers_)

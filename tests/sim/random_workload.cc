@@ -43,6 +43,7 @@ Model draw_model(Draws& d, size_t index, bool in_format) {
   Model m;
   m.name = std::string(1, static_cast<char>('A' + index));
   m.layers = kLayers[d.below(std::size(kLayers))];
+  if (!in_format && d.chance(0.3)) m.program = "P";
   m.evict = d.chance(0.5) ? d.within(0, 60) * 1000 : d.log_within(50, 2000) * 1000;
   m.prewarm = d.chance(0.25);
   m.reports_cache = d.chance(0.85);
@@ -59,7 +60,6 @@ Model draw_model(Draws& d, size_t index, bool in_format) {
     c.cached = d.chance(0.3);
     m.rungs.push_back(c);
   }
-  (void)in_format;
   return m;
 }
 
@@ -84,6 +84,7 @@ Happening draw_request(Draws& d, const Workload& w, const Temper& temper, Time t
     h.fast_path = d.chance(0.5);
     h.no_pin = d.chance(0.05);
     if (h.no_pin) h.take = 0;
+    h.packed = h.no_pin && d.chance(0.5);
   }
   return h;
 }

@@ -10,6 +10,7 @@ namespace {
 
 constexpr uint32_t kDefaultLadder[] = {128, 256, 512, 1024, 2048, 4096, 8192};
 constexpr Time kLoadPerLayer = 20'000;
+constexpr uint32_t kPrewarmed[] = {128, 256, 512};
 
 Status bad(const std::string& where, const std::string& what) {
   return error(Code::kInvalidArgument, where + ": " + what);
@@ -70,10 +71,14 @@ Status read_model(const Json& json, const std::string& where, Model* m) {
     ANELANE_TRY(read_time(json.at("true_ms"), key, where + ".true_ms", &r.truth));
     ANELANE_TRY(read_time(json.at("load_ms"), key, where + ".load_ms", &r.load));
     ANELANE_TRY(read_time(json.at("true_load_ms"), key, where + ".true_load_ms", &r.true_load));
+    for (const Json& c : json.at("cached").as_array()) r.cached |= c.as_int() == shape;
     if (r.truth == kUnknown) r.truth = r.seed;
     if (r.load == kUnknown) r.load = m->layers * kLoadPerLayer;
     if (r.true_load == kUnknown) r.true_load = r.load;
-    for (const Json& c : json.at("cached").as_array()) r.cached |= c.as_int() == shape;
+    if (r.truth == kUnknown && r.cached) r.truth = r.true_load;
+    if (r.truth == kUnknown && m->prewarm &&
+        std::find(std::begin(kPrewarmed), std::end(kPrewarmed), shape) != std::end(kPrewarmed))
+      return bad(where, "it is prewarmed, and neither true_ms nor seed_ms says how long " + key + " takes");
     m->rungs.push_back(r);
   }
   return {};

@@ -26,6 +26,7 @@ struct RungCosts {
 
 struct Model {
   std::string name;
+  std::string program = {};  // shared by models that compile the same programs; not in files
   uint32_t layers = 1;
   std::vector<RungCosts> rungs;
   Time evict = 20'000;
@@ -53,6 +54,7 @@ struct Happening {
   // Of the random worlds only; not in files.
   bool fast_path = false;  // a request that tries the gate word first, as callers do
   bool no_pin = false;     // admit without a lease
+  bool packed = false;     // the preparation of a packed program
 };
 
 struct Workload {

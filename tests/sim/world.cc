@@ -19,6 +19,7 @@ void World::load_models() {
     const Model& m = workload_.models[i];
     sched::WorkerSpec spec;
     spec.name = m.name;
+    spec.program = m.program;
     spec.layers = m.layers;
     spec.reports_cache = m.reports_cache;
     spec.prewarm = m.prewarm;
@@ -135,6 +136,7 @@ void World::fire(const Item& item) {
     case Due::kReady:
       if (p.retired || p.generation != item.what || p.alive) return;
       p.alive = true;
+      p.restart = 0;
       print({.t = now_, .ev = Ev::kReady, .model = item.model});
       return feed({.kind = sched::EventKind::kWorkerReady,
                    .worker = p.worker,

@@ -93,13 +93,14 @@ class World {
     sched::Generation generation = 1;
     bool alive = true;     // a process that serves
     bool exiting = false;  // crashed; its exit is not confirmed
+    bool up = false;       // it was ready before it began to exit
     bool retired = false;
     bool running = false;  // the front of the stream
     uint64_t run_id = 0;   // invalidates the end of a broken exchange
     std::deque<Exchange> stream;
     std::deque<Armed> armed;
     double factor = 1;
-    Time restart = 0;
+    Time restart = 0;  // of the next replacement, as the crash says
     uint32_t daemon_cache = 0;
   };
   enum class Due : uint8_t { kExchangeEnd, kExit, kReady, kTake, kRelease };

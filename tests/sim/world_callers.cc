@@ -31,7 +31,8 @@ void World::request(const Happening& h) {
         .ticket = r.ticket,
         .deadline = h.deadline,
         .pin = r.pin,
-        .take_at_once = h.take == 0});
+        .take_at_once = h.take == 0,
+        .packed = h.packed});
 }
 
 void World::answered(sched::TicketId ticket, Code code, uint64_t retry_after_ms, bool granted_lease) {

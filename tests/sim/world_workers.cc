@@ -42,6 +42,7 @@ void World::carry_out(const sched::Action& a) {
     case ActionKind::kCloseWorker:
       if (p.exiting) return;  // it crashed: its exit comes when the workload says
       p.exiting = true;
+      p.up = p.alive;
       p.alive = false;
       return schedule(now_, Due::kExit, m, p.generation);
     case ActionKind::kSpawn:
@@ -178,7 +179,7 @@ void World::fault(const Happening& h) {
 void World::crash(const Happening& h) {
   Process& p = processes_[h.model];
   p.alive = false;
-  p.exiting = true;
+  p.exiting = p.up = true;
   p.restart = h.restart;
   p.armed.clear();
   p.factor = 1;
@@ -200,11 +201,12 @@ void World::crash(const Happening& h) {
 
 void World::exit_process(uint32_t model) {
   Process& p = processes_[model];
-  p.exiting = p.alive = p.running = false;
+  // One that was never ready is no process as far as a workload can tell: nothing of it exits.
+  if (p.up) print({.t = now_, .ev = Ev::kExit, .model = model});
+  p.exiting = p.alive = p.running = p.up = false;
   p.stream.clear();
   p.armed.clear();
   p.factor = 1;
-  print({.t = now_, .ev = Ev::kExit, .model = model});
   std::erase_if(leases_, [&](const auto& l) { return l.second.model == model; });
   const sched::Generation old = p.generation;
   feed({.kind = EventKind::kExitConfirmed, .worker = p.worker, .generation = old});
