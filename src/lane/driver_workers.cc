@@ -205,6 +205,7 @@ Status Driver::take_report(const std::shared_ptr<LaneModel>& model, const worker
     model->vector_space = space;
     sched::WorkerSpec spec;
     spec.name = model->name;
+    spec.program = space;  // the same checkpoint, conversion and engine: the same programs
     spec.layers = report.layers;
     spec.ladder = report.ladder;
     spec.reports_cache = report.cached_shapes.has_value();

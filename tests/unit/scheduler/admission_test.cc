@@ -103,5 +103,34 @@ TEST(Admission, L4_15_ReclaimIsWaitedForBeforeTheRetry) {
   EXPECT_EQ(lane.drain(), Lines{"compile 1:1"});
 }
 
+TEST(Admission, L4_16_WorkersOfOneProgramShareTheMemoryAndOthersDoNot) {
+  BenchLane lane;
+  const auto model = [&](const std::string& program) {
+    WorkerSpec spec;
+    spec.program = program;
+    spec.layers = 4;
+    spec.ladder = {128, 256};
+    spec.seed_compile.fill(kUnknown);
+    spec.seed_load.fill(kUnknown);
+    const WorkerId w = lane.scheduler.add_worker(spec);
+    lane.ready(w, 1);
+    return w;
+  };
+  const WorkerId a = model("p"), b = model("p"), other = model("q"), none = model("");
+  lane.request(1, a, 0);
+  lane.sent(a, 0);
+  lane.failed(a, 0, Code::kCompileFailed, true);
+  lane.drain();
+  lane.request(2, b, 0);
+  EXPECT_EQ(lane.drain(), Lines{"answer 2 COMPILE_FAILED"});
+  lane.request(3, b, 1);  // another rung
+  EXPECT_EQ(lane.drain(), Lines{"compile 2:1"});
+  lane.request(4, other, 0);
+  lane.request(5, none, 0);
+  EXPECT_TRUE(lane.drain().empty());  // they queue
+  lane.at(15'000).request(6, b, 0);
+  EXPECT_TRUE(lane.drain().empty());
+}
+
 }  // namespace
 }  // namespace anelane::sched
