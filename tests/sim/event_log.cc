@@ -77,7 +77,8 @@ std::string line_text(const LogLine& l, const std::vector<Model>& models) {
 uint64_t hash_lines(const std::vector<LogLine>& lines) {
   uint64_t h = 0xcbf29ce484222325ull;
   const auto mix = [&](uint64_t v) {
-    for (int i = 0; i < 8; ++i) h = (h ^ (v >> (8 * i) & 0xff)) * 0x100000001b3ull;
+    h = (h ^ v) * 0x9e3779b97f4a7c15ull;
+    h ^= h >> 29;
   };
   for (const LogLine& l : lines) {
     mix(static_cast<uint64_t>(l.t));

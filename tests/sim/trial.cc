@@ -23,6 +23,7 @@ Verdict run_trial(Draws& draws, const Trial& trial) {
   World world(drawn.workload, drawn.habits);
   Oracle oracle(world, v.workload);
   if (trial.judged) world.watch(&oracle);
+  world.keep_records(trial.records);
   world.run_to(drawn.workload.until);
   if (trial.liveness && oracle.violation().empty() && world.scheduler().broken().empty()) {
     world.heal();
@@ -35,7 +36,7 @@ Verdict run_trial(Draws& draws, const Trial& trial) {
   v.steps = world.steps();
   v.hash = hash_lines(world.log());
   v.coverage = oracle.coverage();
-  v.log = world.log();
+  v.log = world.take_log();
   return v;
 }
 

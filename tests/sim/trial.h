@@ -11,6 +11,7 @@ struct Trial {
   bool judged = true;   // false: no oracle, for speed
   bool liveness = true;
   bool stormy = false;
+  bool records = true;  // false: no log and no hash of it, for speed
 };
 
 struct Verdict {

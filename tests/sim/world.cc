@@ -103,8 +103,7 @@ void World::step(const sched::Event& event) {
   if (watcher_ != nullptr) watcher_->before(now_, event);
   const std::span<const sched::Action> span = scheduler_.step(now_, event);
   if (watcher_ != nullptr) watcher_->after(now_, event, span);
-  const std::vector<sched::Action> actions(span.begin(), span.end());
-  for (const sched::Action& a : actions) carry_out(a);
+  for (const sched::Action& a : span) carry_out(a);  // leads to no step: further events wait
   pump_all();
 }
 
@@ -174,11 +173,14 @@ void World::happen(const Happening& h) {
 }
 
 void World::print(LogLine line) {
-  if (keep_log_) log_.push_back(std::move(line));
+  if (keep_records_) log_.push_back(std::move(line));
 }
 
 void World::report_open() {
-  for (const auto& [id, r] : waiting_) print({.t = now_, .ev = Ev::kOpen, .id = id});
+  std::vector<uint64_t> open;
+  for (const auto& [id, r] : waiting_) open.push_back(id);
+  std::sort(open.begin(), open.end());
+  for (const uint64_t id : open) print({.t = now_, .ev = Ev::kOpen, .id = id});
 }
 
 double World::chance() {

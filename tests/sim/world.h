@@ -10,7 +10,7 @@
 #include <map>
 #include <memory>
 #include <queue>
-#include <set>
+#include <unordered_map>
 
 #include "event_log.h"
 #include "scheduler/scheduler.h"
@@ -41,7 +41,8 @@ class World {
   explicit World(const Workload& workload, Habits habits = {});
   ~World();
   void watch(Watcher* watcher) { watcher_ = watcher; }
-  void keep_log(bool keep) { keep_log_ = keep; }
+  // Off: nothing is remembered of what happened; for speed.
+  void keep_records(bool keep) { keep_records_ = keep; }
 
   // Everything up to `until` of the workload, or until nothing is left to happen.
   void run();
@@ -56,6 +57,7 @@ class World {
   Time now() const { return now_; }
   uint64_t steps() const { return steps_; }
   const std::vector<LogLine>& log() const { return log_; }
+  std::vector<LogLine> take_log() { return std::move(log_); }
   sched::Scheduler& scheduler() { return scheduler_; }
   sched::WorkerId worker_of(uint32_t model) const { return processes_[model].worker; }
   size_t unanswered() const { return unanswered_; }
@@ -69,7 +71,7 @@ class World {
     Code code = Code::kOk;
     uint64_t retry_after_ms = 0;
   };
-  const std::map<uint64_t, Fate>& fates() const { return fates_; }
+  const std::unordered_map<uint64_t, Fate>& fates() const { return fates_; }
   void forget_fates() { fates_.clear(); }
   bool leased_on(uint32_t model) const;
 
@@ -120,6 +122,7 @@ class World {
     sched::SlotGate::Epoch epoch;
     bool exchange;
   };
+  static constexpr uint64_t kNobody = ~0ull;
   struct Request {
     uint32_t model, rung;
     Time hold, take;
@@ -158,7 +161,7 @@ class World {
   Habits habits_;
   sched::Scheduler scheduler_;
   Watcher* watcher_ = nullptr;
-  bool keep_log_ = true;
+  bool keep_records_ = true;
   Time now_ = 0;
   uint64_t steps_ = 0, seq_ = 0, runs_ = 0, draws_ = 0;
   sched::TicketId last_ticket_ = 0;
@@ -167,10 +170,11 @@ class World {
   std::vector<Process> processes_;
   std::map<sched::WorkerId, uint32_t> models_of_;
   std::priority_queue<Item, std::vector<Item>, std::greater<>> due_;
-  std::map<uint64_t, Request> waiting_;        // by the caller's id
-  std::map<sched::TicketId, uint64_t> id_of_;  // waiting tickets
-  std::map<uint64_t, Lease> leases_;
-  std::map<uint64_t, Fate> fates_;
+  // By the caller's id. What comes of walking one of these is put in order first.
+  std::unordered_map<uint64_t, Request> waiting_;
+  std::unordered_map<uint64_t, Lease> leases_;
+  std::unordered_map<uint64_t, Fate> fates_;
+  std::vector<uint64_t> asked_by_;  // the caller's id, by ticket - 1; kNobody once answered
   std::deque<sched::Event> events_;
   bool feeding_ = false;
   std::vector<LogLine> log_;

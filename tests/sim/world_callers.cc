@@ -1,5 +1,6 @@
 // Callers: requests, leases, exchanges under a lease, cancelling.
 #include <algorithm>
+#include <utility>
 
 #include "world.h"
 
@@ -9,12 +10,11 @@ using sched::EventKind;
 
 void World::request(const Happening& h) {
   const Process& p = processes_[h.model];
-  Fate fate{.model = h.model, .rung = h.rung, .asked = now_};
-  fate.bound = std::min(h.deadline, now_ + workload_.options.admission_bound);
-  fates_[h.id] = fate;
+  const Time bound = std::min(h.deadline, now_ + workload_.options.admission_bound);
+  if (keep_records_) fates_[h.id] = Fate{.model = h.model, .rung = h.rung, .asked = now_, .bound = bound};
   Request r{h.model, h.rung, h.hold, h.take, ++last_ticket_, !h.no_pin};
   waiting_[h.id] = r;
-  id_of_[r.ticket] = h.id;
+  asked_by_.push_back(h.id);
   ++unanswered_;
   print({.t = now_, .ev = Ev::kAsk, .model = h.model, .shape = shape_of(h.model, h.rung), .id = h.id});
   if (h.fast_path && r.pin && !p.retired) {
@@ -36,15 +36,15 @@ void World::request(const Happening& h) {
 }
 
 void World::answered(sched::TicketId ticket, Code code, uint64_t retry_after_ms, bool granted_lease) {
-  const auto known = id_of_.find(ticket);
-  if (known == id_of_.end()) return;
-  const uint64_t id = known->second;
-  Fate& fate = fates_[id];
-  fate.answered = now_;
-  fate.granted = granted_lease;
-  fate.code = code;
-  fate.retry_after_ms = retry_after_ms;
-  id_of_.erase(known);
+  const uint64_t id = std::exchange(asked_by_.at(ticket - 1), kNobody);
+  if (id == kNobody) return;
+  if (keep_records_) {
+    Fate& fate = fates_[id];
+    fate.answered = now_;
+    fate.granted = granted_lease;
+    fate.code = code;
+    fate.retry_after_ms = retry_after_ms;
+  }
   --unanswered_;
   if (granted_lease) return granted(id, waiting_.at(id).model);
   print({.t = now_, .ev = Ev::kAnswer, .id = id, .code = code, .retry_after_ms = retry_after_ms});

@@ -33,7 +33,7 @@ void World::carry_out(const sched::Action& a) {
     case ActionKind::kGrant:
       return answered(a.ticket, Code::kOk, 0, true);
     case ActionKind::kOffer: {
-      const uint64_t id = id_of_.at(a.ticket);
+      const uint64_t id = asked_by_.at(a.ticket - 1);
       return schedule(now_ + waiting_.at(id).take, Due::kTake, m, id);
     }
     case ActionKind::kAnswer:
@@ -226,8 +226,11 @@ void World::heal() {
     if (p.exiting) schedule(now_, Due::kExit, m, p.generation);
   }
   habits_ = {};
+  std::vector<std::pair<uint64_t, uint32_t>> held;
   for (const auto& [id, lease] : leases_)
-    if (!lease.exchange) schedule(now_, Due::kRelease, lease.model, id);
+    if (!lease.exchange) held.emplace_back(id, lease.model);
+  std::sort(held.begin(), held.end());
+  for (const auto& [id, model] : held) schedule(now_, Due::kRelease, model, id);
 }
 
 }  // namespace anelane::sim
