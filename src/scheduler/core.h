@@ -86,9 +86,16 @@ struct Scheduler::Core {
   bool waits_for_room(const Shape& s);
 
   // ---- queue.cc: entries and their order ----
-  GateKind gate_of(const Shape& s) const;
+  GateKind gate_of(const Shape& s) const {
+    return options_.parallel_load && s.worker->costs.predicts_load(s.rung) ? GateKind::kLoad
+                                                                           : GateKind::kCompile;
+  }
   Time cost_of(const Shape& s) const { return s.worker->costs.cost(s.rung, factor_); }
-  Time settled_at(const Shape& s) const;
+  // L4.3. An unknown cost does not settle.
+  Time settled_at(const Shape& s) const {
+    if (ANELANE_BUG(13)) return s.own.arrival;
+    return cost_of(s) == kUnknown ? s.own.arrival : s.own.arrival + options_.settle;
+  }
   void enqueue(Shape& s, const Ticket& first);
   void requeue(Shape& s);
   void insert(Shape& s);
@@ -116,7 +123,10 @@ struct Scheduler::Core {
   void decide();
   bool decide_once();
   Standing stand(GateKind gate);
-  bool electable(const Shape& s, GateKind gate) const;
+  bool electable(const Shape& s, GateKind kind) const {
+    const Worker& w = *s.worker;
+    return w.serves() && !(w.admission.active() && w.admission.gate != kind);
+  }
   bool passed_over(const Shape& s);
   bool act(Shape& s, GateKind gate, const Standing& other, const Shape* lower);
   bool takes_room_of(const Shape& s, const Shape& lower) const;
@@ -125,7 +135,7 @@ struct Scheduler::Core {
   void apply_holds(const std::array<Standing, 2>& standing);
   bool grant_unheld();
   void arm_decide_timer();
-  bool gate_free(GateKind gate) const;
+  bool gate_free(GateKind kind) const { return gate(kind).holders.empty() && now_ >= gate(kind).shut_until; }
 
   // ---- victims.cc ----
   std::vector<Shape*> candidates(const VictimRules& rules);

@@ -13,10 +13,6 @@ namespace {
 constexpr int kRoundsMax = 100'000;  // each round starts, evicts, answers or grants something
 }
 
-bool Scheduler::Core::gate_free(GateKind kind) const {
-  return gate(kind).holders.empty() && now_ >= gate(kind).shut_until;
-}
-
 void Scheduler::Core::decide() {
   int rounds = 0;
   ++round_;
@@ -47,11 +43,6 @@ bool Scheduler::Core::decide_once() {
   }
   apply_holds(at);
   return grant_unheld();
-}
-
-bool Scheduler::Core::electable(const Shape& s, GateKind kind) const {
-  const Worker& w = *s.worker;
-  return w.serves() && !(w.admission.active() && w.admission.gate != kind);
 }
 
 // L4.8, with L4.3 and L3.5.

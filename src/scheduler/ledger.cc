@@ -40,25 +40,6 @@ void Ledger::end_earmark(Worker& w) {
   --w.earmarks;
 }
 
-Room Ledger::free_now(const Worker& w, bool earmarked) const {
-  Room room{budget_ - charged_ - earmarked_, total_ - slots_ - earmarked_slots_,
-            per_model_ - w.slots - w.earmarks};
-  if (earmarked) {
-    room.executables += w.layers;
-    ++room.slots;
-    ++room.own_slots;
-  }
-  return room;
-}
-
-Room Ledger::free_soon(const Worker& w, bool earmarked) const {
-  Room room = free_now(w, earmarked);
-  room.executables += evicting_;
-  room.slots += evicting_slots_;
-  room.own_slots += w.slots_evicting;
-  return room;
-}
-
 Room Ledger::free_but(int64_t stuck_executables, int64_t stuck_slots, int64_t stuck_own) const {
   return Room{budget_ - stuck_executables, total_ - stuck_slots, per_model_ - stuck_own};
 }

@@ -57,4 +57,23 @@ class Ledger {
   int64_t earmarked_ = 0, earmarked_slots_ = 0;
 };
 
+inline Room Ledger::free_now(const Worker& w, bool earmarked) const {
+  Room room{budget_ - charged_ - earmarked_, total_ - slots_ - earmarked_slots_,
+            per_model_ - w.slots - w.earmarks};
+  if (earmarked) {
+    room.executables += w.layers;
+    ++room.slots;
+    ++room.own_slots;
+  }
+  return room;
+}
+
+inline Room Ledger::free_soon(const Worker& w, bool earmarked) const {
+  Room room = free_now(w, earmarked);
+  room.executables += evicting_;
+  room.slots += evicting_slots_;
+  room.own_slots += w.slots_evicting;
+  return room;
+}
+
 }  // namespace anelane::sched

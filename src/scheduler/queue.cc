@@ -16,17 +16,6 @@ bool by_place(const Shape* a, const Shape* b) {
 }
 }  // namespace
 
-GateKind Scheduler::Core::gate_of(const Shape& s) const {
-  return options_.parallel_load && s.worker->costs.predicts_load(s.rung) ? GateKind::kLoad
-                                                                         : GateKind::kCompile;
-}
-
-// L4.3. An unknown cost does not settle.
-Time Scheduler::Core::settled_at(const Shape& s) const {
-  if (ANELANE_BUG(13)) return s.own.arrival;
-  return cost_of(s) == kUnknown ? s.own.arrival : s.own.arrival + options_.settle;
-}
-
 void Scheduler::Core::enqueue(Shape& s, const Ticket& first) {
   const Time cost = cost_of(s);
   s.own = QueueKey{now_ + (cost == kUnknown || ANELANE_BUG(22) ? 0 : cost), now_, first.id, 0};

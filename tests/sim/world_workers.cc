@@ -33,8 +33,9 @@ void World::carry_out(const sched::Action& a) {
     case ActionKind::kGrant:
       return answered(a.ticket, Code::kOk, 0, true);
     case ActionKind::kOffer: {
-      const uint64_t id = asked_by_.at(a.ticket - 1);
-      return schedule(now_ + waiting_.at(id).take, Due::kTake, m, id);
+      const auto it = waiting_.find(asked_by_.at(a.ticket - 1));
+      if (it == waiting_.end()) return;  // it was answered already: the watcher says so
+      return schedule(now_ + it->second.take, Due::kTake, m, it->first);
     }
     case ActionKind::kAnswer:
       return answered(a.ticket, a.code, a.retry_after_ms, false);

@@ -62,5 +62,23 @@ TEST(Scheduler, UnknownWorkersTicketsAndRungsDoNoHarm) {
   EXPECT_TRUE(lane.drain().empty());
 }
 
+TEST(Scheduler, TenThousandCancelsAreOneAnswerEachAndOneTimer) {
+  BenchLane lane;
+  const WorkerId a = lane.model(4, {-1, 500'000.0});
+  lane.request(1, a, 0);
+  lane.sent(a, 0);
+  for (TicketId id = 2; id < 10'002; ++id) lane.request(id, a, 1);
+  lane.at(1000).drain();
+  const Time due = lane.scheduler.next_due();
+  for (TicketId id = 2; id < 10'001; ++id) {
+    lane.cancel(id);
+    ASSERT_EQ(lane.drain().size(), 1u);
+    ASSERT_EQ(lane.scheduler.next_due(), due);
+  }
+  lane.cancel(10'001);
+  EXPECT_EQ(lane.drain(), (Lines{"answer 10001 CANCELLED", "drop 1:1"}));
+  EXPECT_EQ(lane.scheduler.snapshot(lane.now).waiting, 1u);
+}
+
 }  // namespace
 }  // namespace anelane::sched
