@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-program, source = sys.argv[1:]
+program, schedule_program, source = sys.argv[1:]
 model = os.environ.get("ANELANE_TEST_MODEL") or os.path.join(source, "models/all-MiniLM-L6-v2")
 run = subprocess.run([program, "--quick", model], check=True, capture_output=True, text=True, timeout=500)
 lines = [json.loads(line) for line in run.stdout.splitlines()]
@@ -17,3 +17,14 @@ for line in lines:
     for key, value in line.items():
         if key not in ("bench", "version", "quick") and not value > 0:
             sys.exit(f"{key} is {value} in {line}")
+
+run = subprocess.run([schedule_program, "--quick"], check=True, capture_output=True, text=True, timeout=100)
+lines = [json.loads(line) for line in run.stdout.splitlines()]
+kinds = {"schedule": "compile_gate_idle_percent", "retry": "kept_percent"}
+for line in lines:
+    kind, figure = next((k, f) for k, f in kinds.items() if line["bench"].startswith(k + "_"))
+    if not 0 <= line[figure] <= 100:
+        sys.exit(f"{figure} is missing or no share in {line}")
+count = {kind: sum(line["bench"].startswith(kind + "_") for line in lines) for kind in kinds}
+if count != {"schedule": 8, "retry": 9}:
+    sys.exit(f"expected 8 schedules and 9 figures of retry_after_ms, got {count}")

@@ -1,0 +1,31 @@
+// Is retry_after_ms true? Clients with short deadlines are told SHAPE_COMPILING; they come back exactly then.
+// A promise was kept if the shape is resident at that moment, or ready within two settles of it.
+#pragma once
+#include "quality_workload.h"
+#include "world.h"
+
+namespace anelane::sim {
+
+struct HonestyTemper {
+  Cache cache = Cache::kAny;
+  double sigma = 0;  // true costs are log-normal around the predicted ones
+  // Nobody asks for something new that would go before a promised shape.
+  bool no_lower_keys = false;
+  bool crowded = false;  // the limits of a real lane: what is resident may have to go
+  bool lone = false;     // one request in each world
+};
+
+struct HonestyFigures {
+  size_t promises = 0, kept = 0;
+  // How long it really took, over what was promised (at least what two settles let off); sorted.
+  std::vector<double> ratios;
+  double kept_share() const {
+    return promises == 0 ? 0 : static_cast<double>(kept) / static_cast<double>(promises);
+  }
+  // By which factor promises would have to be longer for this share of them to be kept.
+  double factor_for(double share) const;
+};
+
+HonestyFigures measure_honesty(const HonestyTemper& temper, uint64_t first_seed, int worlds);
+
+}  // namespace anelane::sim
