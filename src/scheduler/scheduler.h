@@ -107,6 +107,7 @@ class Scheduler {
   const std::string& broken() const;
 
  private:
+  friend class CoreDigest;  // the model checker of tests/sim compares states
   struct Core;
   std::unique_ptr<Core> core_;
 };

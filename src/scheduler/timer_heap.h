@@ -3,6 +3,7 @@
 //
 // The classes are the order in which things due at one instant happen. One thread.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -39,6 +40,14 @@ class TimerHeap {
   // The first timer due at `now` or before; false if there is none. Its handle is invalid from here on.
   bool pop(Time now, Fired* fired);
   size_t size() const { return heap_.size(); }
+  // Every armed timer in the order in which they would fire: visit(due, class, subject).
+  template <typename Visit>
+  void each(Visit visit) const {
+    std::vector<Item> items = heap_;
+    std::sort(items.begin(), items.end(), before);
+    for (const Item& item : items)
+      visit(item.due, static_cast<TimerClass>(item.rank >> 56), nodes_[item.node].subject);
+  }
 
  private:
   struct Item {

@@ -14,7 +14,7 @@ constexpr Time kPromiseLeast = 2'000'000;
 constexpr Time kSlack = 1'000'000;
 }  // namespace
 
-Oracle::Oracle(World& world, const Workload& workload)
+Oracle::Oracle(LaneView& world, const Workload& workload)
     : world_(world), workload_(workload), options_(workload.options), costs_(workload) {
   for (const Model& m : workload.models) workers_.emplace_back().rungs.resize(m.rungs.size());
 }
@@ -151,6 +151,9 @@ void Oracle::take_event(Time now, const sched::Event& e) {
       costs_.report(m, e.mask);
       for (Rung& r : w.rungs) r.maybe_placed = true;
       return;
+    case EventKind::kStartFailed:
+      if (w.state == Worker::State::kStarting) w.state = Worker::State::kNoProcess;
+      return;
     case EventKind::kAdmissionSent:
       if (!w.work || w.work->rung != e.rung || w.work->sent) return;
       w.work->sent = true;
@@ -194,7 +197,7 @@ void Oracle::take_admission_done(Time now, const sched::Event& e, uint32_t m) {
   if (e.code == Code::kOk) {
     const bool counts = e.cache_hit + e.compiled > 0;
     costs_.learned(m, e.rung, counts, e.compiled > 0,
-                   work.refused || work.packed ? kUnknown : now - work.sent_at);
+                   work.refused || work.packed || !e.learn ? kUnknown : now - work.sent_at);
     return move(m, e.rung, Slot::kResident);
   }
   move(m, e.rung, Slot::kAbsent);
@@ -382,7 +385,8 @@ void Oracle::take_action(Time now, const sched::Event& e, const sched::Action& a
       return on_start(now, a, m);
     case ActionKind::kWithdrawAdmission:
       if (!w.work || w.work->sent) return fail(now, shape(m, a.rung) + " is withdrawn though it was sent");
-      w.rungs[a.rung].queued = !w.work->prewarm || !w.rungs[a.rung].waiting.empty();
+      // Whoever joined a prewarm queues now, unless the model is retired.
+      w.rungs[a.rung].queued = !w.work->prewarm || (!w.rungs[a.rung].waiting.empty() && !w.retiring);
       w.rungs[a.rung].maybe_placed = true;
       if (w.work->prewarm) w.rungs[a.rung].entry_arrival = now;
       if (w.work->prewarm && !w.rungs[a.rung].waiting.empty())

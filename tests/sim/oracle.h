@@ -17,7 +17,7 @@ namespace anelane::sim {
 
 class Oracle : public Watcher {
  public:
-  Oracle(World& world, const Workload& workload);
+  Oracle(LaneView& world, const Workload& workload);
   void before(Time now, const sched::Event& event) override;
   void after(Time now, const sched::Event& event, std::span<const sched::Action> actions) override;
   const std::string& violation() const { return violation_; }
@@ -133,7 +133,7 @@ class Oracle : public Watcher {
   void fail(Time now, const std::string& what);
   uint32_t layers(uint32_t model) const { return workload_.models[model].layers; }
 
-  World& world_;
+  LaneView& world_;
   const Workload& workload_;
   const sched::Options& options_;
   std::vector<Worker> workers_;

@@ -13,7 +13,7 @@
 #include <unordered_map>
 
 #include "event_log.h"
-#include "scheduler/scheduler.h"
+#include "lane_view.h"
 
 namespace anelane::sim {
 
@@ -36,10 +36,10 @@ struct Habits {
   double failed_eviction = 0;  // chance that an eviction is answered with an error
 };
 
-class World {
+class World : public LaneView {
  public:
   explicit World(const Workload& workload, Habits habits = {});
-  ~World();
+  ~World() override;
   void watch(Watcher* watcher) { watcher_ = watcher; }
   // Off: nothing is remembered of what happened; for speed.
   void keep_records(bool keep) { keep_records_ = keep; }
@@ -58,8 +58,8 @@ class World {
   uint64_t steps() const { return steps_; }
   const std::vector<LogLine>& log() const { return log_; }
   std::vector<LogLine> take_log() { return std::move(log_); }
-  sched::Scheduler& scheduler() { return scheduler_; }
-  sched::WorkerId worker_of(uint32_t model) const { return processes_[model].worker; }
+  sched::Scheduler& scheduler() override { return scheduler_; }
+  sched::WorkerId worker_of(uint32_t model) const override { return processes_[model].worker; }
   size_t unanswered() const { return unanswered_; }
   size_t leases_held() const { return leases_.size(); }
   // Tells the callers' view of a request: was it answered, when.
