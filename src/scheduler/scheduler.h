@@ -31,6 +31,7 @@ struct QueueView {
   Time key = 0;
   Time predicted = kUnknown;
   bool is_load = false;
+  bool earmarked = false;  // room is kept for it (L3.7)
 };
 
 struct WorkerView {

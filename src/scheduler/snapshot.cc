@@ -71,7 +71,7 @@ Snapshot Scheduler::snapshot(Time now) const {
   }
   for (const Shape* s : c.queue_)
     out.queue.push_back({s->worker->id, s->worker->ladder[s->rung], s->demand.size(), s->place.key,
-                         c.cost_of(*s), s->worker->costs.predicts_load(s->rung)});
+                         c.cost_of(*s), s->worker->costs.predicts_load(s->rung), s->earmarked});
   return out;
 }
 

@@ -70,6 +70,9 @@ void Oracle::before(Time now, const sched::Event& e) {
   if (model_of_.empty())
     for (uint32_t m = 0; m < workers_.size(); ++m) model_of_[world_.worker_of(m)] = m;
   opened_ = nullptr;
+  hear_excuses(now);
+  replaced_ = e.kind == EventKind::kWorkerReady || e.kind == EventKind::kFault ||
+              e.kind == EventKind::kExitConfirmed || e.kind == EventKind::kStartFailed;
   starved_before_ = {starved_at(false, now), starved_at(true, now)};
   pass_time(now, e);
   take_event(now, e);
@@ -84,6 +87,7 @@ void Oracle::after(Time now, const sched::Event& e, std::span<const sched::Actio
   check_books(now);
   check_waits(now, e);
   check_idle_gates(now);
+  check_idle_room(now);
   if (steps_ % 16 == 0) check_snapshot(now);
 }
 
@@ -304,6 +308,8 @@ void Oracle::open_entry(Time now, uint32_t m, uint32_t rung) {
   }
   note_followers(now, m, rung);
   r.maybe_placed = (!bounds_.empty() && *bounds_.begin() < now + total) || now < shut_until_;
+  r.says_placed = r.maybe_placed;  // until it is heard
+  r.says_earmarked = false;
 }
 
 void Oracle::join(Time now, sched::TicketId id, Ticket& t) {

@@ -29,6 +29,8 @@ class Oracle : public Watcher {
   // How often each slot transition was seen, by the kinds of faults that had hit the worker before.
   using Coverage = std::map<std::pair<std::string, std::string>, uint64_t>;
   const Coverage& coverage() const { return coverage_; }
+  // How often a start was compared with another entry that could have started too (L4.2).
+  uint64_t passings_judged() const { return passings_judged_; }
 
  private:
   enum class Slot : uint8_t { kAbsent, kAdmitting, kResident, kEvicting, kFailed };
@@ -56,6 +58,9 @@ class Oracle : public Watcher {
     Time key = 0;
     bool maybe_placed = false;     // it may stand behind another than its key says (L4.11)
     bool maybe_earmarked = false;  // an eviction was started since it queued
+    // What the scheduler said of it before this step: excuses that must be plausible too.
+    bool says_placed = false;
+    bool says_earmarked = false;
     Time promised_until = kNever;  // kNever: none
     std::optional<std::pair<uint32_t, uint32_t>> follows;  // must start after that one (L4.11)
     uint64_t follows_for = 0;                              // because of this ticket
@@ -110,8 +115,11 @@ class Oracle : public Watcher {
   void on_drop(Time now, const sched::Action& a, uint32_t model);
   void check_books(Time now);
   void check_idle_gates(Time now);
+  void check_idle_room(Time now);
   void check_waits(Time now, const sched::Event& e);
   void check_passing(Time now, uint32_t model, uint32_t rung);
+  void hear_excuses(Time now);
+  bool fits_beside_earmarks(uint32_t model, uint32_t rung) const;
   void check_single_arrival(Time now, const sched::Event& e, std::span<const sched::Action> actions);
   void check_snapshot(Time now);
   bool gate_taken(bool load, Time now) const;
@@ -148,10 +156,12 @@ class Oracle : public Watcher {
   OracleCosts costs_;
   std::array<std::optional<Starved>, 2> starved_before_;  // by gate
   uint64_t steps_ = 0;
+  bool replaced_ = false;  // in this step entries may have got new places, or room a new owner
   const Rung* opened_ = nullptr;  // the entry that this event's request opened
   bool stopped_ = false;
   std::string violation_;
   Coverage coverage_;
+  uint64_t passings_judged_ = 0;
 };
 
 }  // namespace anelane::sim

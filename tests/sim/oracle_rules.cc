@@ -212,18 +212,55 @@ void Oracle::on_start(Time now, const sched::Action& a, uint32_t m) {
   move(m, a.rung, Slot::kAdmitting);
 }
 
-// L4.2: a settled entry that could start itself is passed only by lower keys.
+// Places behind others (L4.11) and earmarks (L3.7) are decisions of the past that the books do not repeat.
+void Oracle::hear_excuses(Time now) {
+  size_t entries = 0;
+  for (const Worker& w : workers_)
+    for (const Rung& r : w.rungs) entries += r.queued ? 1 : 0;
+  if (entries < 2) return;
+  for (const sched::QueueView& q : world_.scheduler().snapshot(now).queue) {
+    const uint32_t m = model_of_.at(q.worker);
+    for (uint32_t r = 0; r < workers_[m].rungs.size(); ++r) {
+      if (workload_.models[m].rungs[r].shape != q.shape) continue;
+      Rung& rung = workers_[m].rungs[r];
+      rung.says_placed = q.key != rung.key;
+      rung.says_earmarked = q.earmarked;
+    }
+  }
+}
+
+// Room kept for others counts as charged (L3.7).
+bool Oracle::fits_beside_earmarks(uint32_t m, uint32_t rung) const {
+  int64_t charged = charged_, slots = slots_, own = 0;
+  for (uint32_t i = 0; i < workers_.size(); ++i)
+    for (uint32_t r = 0; r < workers_[i].rungs.size(); ++r) {
+      const Rung& other = workers_[i].rungs[r];
+      if (i == m && other.slot != Slot::kAbsent) ++own;
+      const bool kept = other.queued && other.says_earmarked && other.maybe_earmarked;
+      if (!kept || (i == m && r == rung)) continue;
+      charged += layers(i);
+      ++slots;
+      if (i == m) ++own;
+    }
+  return charged + layers(m) <= options_.executable_budget && slots + 1 <= options_.shapes_total &&
+         own + 1 <= options_.shapes_per_model;
+}
+
+// L4.2: a settled entry that could start itself is passed only by lower keys, and so only by those that came
+// less than its own cost after it.
 void Oracle::check_passing(Time now, uint32_t m, uint32_t rung) {
   const Rung& mine = workers_[m].rungs[rung];
-  if (mine.maybe_earmarked || mine.maybe_placed || evictions_under_way()) return;
+  if ((mine.says_earmarked && mine.maybe_earmarked) || replaced_) return;
   for (uint32_t i = 0; i < workers_.size(); ++i) {
     for (uint32_t r = 0; r < workers_[i].rungs.size(); ++r) {
       const Rung& other = workers_[i].rungs[r];
       if (&other == &mine || !other.queued || as_load(i, r) != as_load(m, rung)) continue;
       const bool ready = workers_[i].state == Worker::State::kReady && !workers_[i].draining &&
-                         !workers_[i].work && !other.maybe_placed &&
-                         now >= other.entry_arrival + options_.settle && fits(i);
-      if (ready && other.key < mine.key)
+                         !workers_[i].work && !(other.says_placed && other.maybe_placed) &&
+                         now >= other.entry_arrival + options_.settle && fits_beside_earmarks(i, r);
+      if (!ready) continue;
+      ++passings_judged_;
+      if (other.key < mine.key)
         fail(now, shape(m, rung) + " passes " + shape(i, r) + ", whose key is lower (L4.2)");
     }
   }
@@ -258,6 +295,7 @@ void Oracle::on_evict(Time now, const sched::Action& a, uint32_t m) {
       fail(now,
            shape(m, a.rung) + " is evicted before the less recently used " + shape(m, other) + " (L3.7)");
   }
+  replaced_ = true;
   for (Worker& any : workers_)
     for (Rung& entry : any.rungs) entry.maybe_earmarked = true;
   move(m, a.rung, Slot::kEvicting);
@@ -387,6 +425,44 @@ void Oracle::check_idle_gates(Time now) {
     if (any && all_could && (bounds_.empty() || now + costs < *bounds_.begin()))
       fail(now, "a gate stands idle though everybody could start (L4.8)");
   }
+}
+
+// The only entry, at an open gate, is short of room that it could take: whatever gave that room, be it the
+// end of a hand-off without any other event (L3.6), it must have been used (L3.5).
+void Oracle::check_idle_room(Time now) {
+  if (evictions_under_way()) return;
+  std::optional<std::pair<uint32_t, uint32_t>> only;
+  for (uint32_t m = 0; m < workers_.size(); ++m)
+    for (uint32_t r = 0; r < workers_[m].rungs.size(); ++r) {
+      if (!workers_[m].rungs[r].queued) continue;
+      if (only) return;
+      only = std::pair{m, r};
+    }
+  if (!only) return;
+  const auto [m, r] = *only;
+  const Worker& w = workers_[m];
+  const Rung& entry = w.rungs[r];
+  if (entry.waiting.empty() || w.state != Worker::State::kReady || w.draining || w.work || fits(m) ||
+      gate_taken(as_load(m, r), now) || now < entry.entry_arrival + options_.settle)
+    return;
+  int64_t charged = charged_, slots = slots_, own = 0;
+  for (const Rung& other : w.rungs) own += other.slot != Slot::kAbsent ? 1 : 0;
+  const bool short_itself = own + 1 > options_.shapes_per_model;
+  for (uint32_t i = 0; i < workers_.size(); ++i) {
+    const Worker& v = workers_[i];
+    if (v.state != Worker::State::kReady || v.draining || v.work || (short_itself && i != m)) continue;
+    for (uint32_t k = 0; k < v.rungs.size(); ++k) {
+      const Rung& victim = v.rungs[k];
+      if (victim.slot != Slot::kResident || protects(victim)) continue;
+      if (world_.scheduler().gate(world_.worker_of(i), k).leases() != 0) continue;
+      charged -= layers(i);
+      --slots;
+      if (i == m) --own;
+    }
+  }
+  if (charged + layers(m) <= options_.executable_budget && slots + 1 <= options_.shapes_total &&
+      own + 1 <= options_.shapes_per_model)
+    fail(now, shape(m, r) + " is short of room and leaves victims where they are (L3.5)");
 }
 
 void Oracle::check_single_arrival(Time now, const sched::Event& e, std::span<const sched::Action> actions) {

@@ -10,12 +10,13 @@ namespace anelane::sim {
 namespace {
 
 TEST(RandomWorlds, EveryRuleHoldsAtEveryStepAndEverybodyIsAnsweredInTheEnd) {
-  uint64_t steps = 0;
+  uint64_t steps = 0, passings = 0;
   Oracle::Coverage coverage;
   const auto judge = [&](uint64_t seed, size_t happenings, bool stormy = false) {
     const Verdict v = run_trial(seed, {.happenings = happenings, .stormy = stormy});
     EXPECT_EQ(v.violation, "") << "seed " << seed << ", events " << happenings;
     steps += v.steps;
+    passings += v.passings_judged;
     for (const auto& [key, n] : v.coverage) coverage[key] += n;
     return v.violation.empty();
   };
@@ -27,6 +28,9 @@ TEST(RandomWorlds, EveryRuleHoldsAtEveryStepAndEverybodyIsAnsweredInTheEnd) {
     if (!judge(seed, 20'000)) return;
   std::printf("%llu steps\n", static_cast<unsigned long long>(steps));
   EXPECT_GE(steps, 2'000'000u);
+  std::printf("%llu times an entry was passed by another though it could have started\n",
+              static_cast<unsigned long long>(passings));
+  EXPECT_GE(passings, 10'000u);
   for (const auto& [key, n] : coverage)
     std::printf("  %-22s %-9s %llu\n", key.first.c_str(), key.second.c_str(),
                 static_cast<unsigned long long>(n));

@@ -36,6 +36,7 @@ Verdict run_trial(Draws& draws, const Trial& trial) {
   v.steps = world.steps();
   v.hash = hash_lines(world.log());
   v.coverage = oracle.coverage();
+  v.passings_judged = oracle.passings_judged();
   v.log = world.take_log();
   return v;
 }

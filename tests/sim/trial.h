@@ -19,6 +19,7 @@ struct Verdict {
   uint64_t steps = 0;
   uint64_t hash = 0;
   Oracle::Coverage coverage;
+  uint64_t passings_judged = 0;
   Workload workload;
   std::vector<LogLine> log;
 };
