@@ -376,12 +376,8 @@ void Driver::retire(const std::shared_ptr<LaneModel>& model, std::function<void(
 }
 
 uint64_t Driver::predict_ms(const LaneModel& model, uint32_t rung) {
-  const sched::Time t = scheduler_->predict(now_us(), model.worker, rung);
-  if (t == 0) return 0;
-  // A cost that nobody knows yet: not "resident", but as little as can be said (L4.9's floor).
-  constexpr uint64_t kUnknownMs = 250;
-  if (t < 0) return kUnknownMs;
-  return static_cast<uint64_t>((t + 999) / 1000);
+  return static_cast<uint64_t>(std::max<sched::Time>(scheduler_->predict(now_us(), model.worker, rung), 0)) /
+         1000;
 }
 
 bool Driver::compiling(const LaneModel& model, uint32_t rung) {

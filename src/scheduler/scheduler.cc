@@ -228,10 +228,11 @@ Time Scheduler::predict(Time now, WorkerId worker, uint32_t rung) const {
   const bool stands = s.queued || s.state == SlotState::kAdmitting;
   const Time cost = std::max<Time>(0, c.cost_of(s));
   const QueueKey new_key{c.now_ + cost, c.now_, std::numeric_limits<TicketId>::max(), 0};
-  const Delay delay = stands ? c.forecast(s) : c.forecast_as(s, new_key, false, c.now_);
+  Delay delay = stands ? c.forecast(s) : c.forecast_as(s, new_key, false, c.now_);
+  delay.vague |= !w->serves();
   c.now_ = before;
   c.observer_ = observer;
-  return delay.us;
+  return static_cast<Time>(c.retry_ms(delay)) * 1000;
 }
 
 void Scheduler::set_stream_hint(WorkerId worker, bool idle) {

@@ -86,7 +86,8 @@ class Scheduler {
   // When kTimer must come at the latest; kNever if nothing is pending.
   Time next_due() const;
 
-  // Predicted time until the shape is resident, were it asked for now: 0 = resident. Starts nothing.
+  // Predicted time until the shape is resident, were it asked for now, in whole milliseconds and with the
+  // same least values as an early answer's (L4.9); 0 = resident. kUnknown: no such worker. Starts nothing.
   Time predict(Time now, WorkerId worker, uint32_t rung) const;
   Snapshot snapshot(Time now) const;
   uint32_t charged() const;  // executables, as in the snapshot

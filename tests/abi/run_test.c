@@ -203,8 +203,23 @@ static void predict_is_zero_for_a_resident_shape(void** state) {
   assert_int_equal(ms, 0);
 }
 
+static void predict_of_a_cost_that_nobody_knows_is_not_zero(void** state) {
+  anelane_error err = NEW_ERROR();
+  anelane_model_info info = {.struct_size = sizeof info};
+  uint64_t ms = 77;
+  (void)state;
+  /* Never compiled by anybody in this cache, and the software engine has no table of costs. */
+  assert_status(ANELANE_OK, anelane_predict(model, 256, &ms, &err), &err);
+  assert_int_equal(ms, 250);
+  const anelane_model other = load_into(lane, path_in(folder, "tiny"));
+  assert_status(ANELANE_OK, anelane_model_get_info(other, &info, &err), &err);
+  assert_true(info.first_ready_ms > 0);
+  assert_status(ANELANE_OK, anelane_model_retire(other, in_ms(BOUND_MS), &err), &err);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(predict_of_a_cost_that_nobody_knows_is_not_zero),
       cmocka_unit_test(ports_come_inputs_first_and_add_up),
       cmocka_unit_test(copied_mapped_and_asynchronous_runs_give_the_same_bits),
       cmocka_unit_test(wrong_tensors_are_refused),

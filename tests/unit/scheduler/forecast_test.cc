@@ -44,6 +44,12 @@ TEST(Forecast, L4_9_AnOverdueHolderMakesTheRetryAtLeast250) {
   EXPECT_EQ(lane.drain(), Lines{"answer 2 SHAPE_COMPILING 250"});
 }
 
+TEST(Forecast, L4_9_AnUnknownCostIsPredictedAsTheLeastThatCanBeSaid) {
+  BenchLane lane;
+  const WorkerId x = lane.model(4, {-1});
+  EXPECT_EQ(lane.scheduler.predict(lane.now, x, 0), BenchLane::ms(250));
+}
+
 TEST(Forecast, L4_9_RoundsUpToWholeMilliseconds) {
   BenchLane lane;
   const WorkerId x = lane.model(4, {0.001});
