@@ -198,7 +198,7 @@ ANELANE_API anelane_status anelane_lane_holder(const char* lock_dir, anelane_hol
   return entry(err, [&]() -> Status {
     if (out == nullptr) return null_argument("out");
     ANELANE_TRY(check_struct(out, "out", sizeof(uint32_t)));
-    ANELANE_ASSIGN(const std::string folder, lane_folder(lock_dir != nullptr ? lock_dir : ""));
+    ANELANE_ASSIGN(const std::string folder, find_lane_folder(lock_dir != nullptr ? lock_dir : ""));
     ANELANE_ASSIGN(const LaneHolder holder, lane_holder(folder));
     anelane_holder to{};
     to.held = holder.held ? 1 : 0;

@@ -65,7 +65,18 @@ StdioGuard::StdioGuard() {
 }
 
 std::string errno_text(int error_number) {
-  return std::generic_category().message(error_number);
+  const std::string text = std::generic_category().message(error_number);
+  switch (error_number) {
+    case EMFILE:
+      return text + " in this process (close some, or raise its limit: ulimit -n)";
+    case ENFILE:
+      return text + " (close some programs, or raise the system's limit)";
+    case ENOSPC:
+    case EDQUOT:
+      return text + " (make room there, or name another folder)";
+    default:
+      return text;
+  }
 }
 
 Status io_error(std::string_view doing, const std::string& path, int error_number) {
@@ -148,7 +159,9 @@ Status make_folders(const std::string& path, unsigned mode) {
       if (!is_folder(prefix)) return io_error("create folder", prefix, why);
     }
   }
-  if (!is_folder(path)) return io_error("create folder", path, ENOTDIR);
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0) return io_error("create folder", path, errno);
+  if (!S_ISDIR(st.st_mode)) return io_error("create folder", path, ENOTDIR);
   return {};
 }
 

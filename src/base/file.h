@@ -72,7 +72,8 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-// "No such file or directory" for an errno, thread-safe.
+// "No such file or directory" for an errno, and what to do about those that a machine runs out of.
+// Thread-safe.
 std::string errno_text(int error_number);
 // IO error "cannot <doing> <path>: <errno text>"; ENOMEM and ENOSPC included in the text.
 Status io_error(std::string_view doing, const std::string& path, int error_number);

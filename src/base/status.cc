@@ -31,7 +31,7 @@ constexpr std::array kCodes = {
     CodeInfo{Code::kTempSpaceLow, "TEMP_SPACE_LOW", true, true, 60000, "free space in the temp folder"},
     CodeInfo{Code::kCompileFailed, "COMPILE_FAILED", false, false, 0,
              "the engine refuses this program; see the message"},
-    CodeInfo{Code::kDeadlineExceeded, "DEADLINE_EXCEEDED", true, true, 0, "give a later deadline"},
+    CodeInfo{Code::kDeadlineExceeded, "DEADLINE_EXCEEDED", true, true, 250, "give a later deadline"},
     CodeInfo{Code::kCancelled, "CANCELLED", false, true, 0, "the caller cancelled it"},
     CodeInfo{Code::kRetired, "RETIRED", false, false, 0, "load the model again"},
     CodeInfo{Code::kPaused, "PAUSED", true, true, 1000, "resume the lane"},

@@ -350,6 +350,12 @@ void Driver::answer(const Action& action) {
                  : error(action.code, "no room for " + what +
                                           " on the engine now; release leases or ask again in " +
                                           std::to_string(action.retry_after_ms) + " ms");
+  } else if (action.code == Code::kEngineCrashed && action.retry_after_ms != 0) {
+    // L6.4: its workers keep ending, so people need the reason as much as the delay.
+    status =
+        error(action.code, "the worker of " + ticket.model->name + " ended; ask again in " +
+                               std::to_string(action.retry_after_ms) +
+                               " ms, when another may have been started. Why: " + ticket.model->last_fault);
   } else if (action.code == Code::kClosed) {
     status = lane_->closed_status();
   } else {

@@ -68,6 +68,7 @@ class Driver {
  private:
   struct Launch {
     std::thread thread;
+    const LaneModel* model;
     std::shared_ptr<std::atomic<bool>> abort;
   };
   using Started = std::function<void(Status)>;

@@ -89,13 +89,15 @@ void Driver::drop_start(const std::shared_ptr<LaneModel>& model, Status why) {
   if (it == starting_.end()) return;
   auto told = std::move(it->second.second);
   starting_.erase(it);
+  for (Launch& launch : launches_)
+    if (launch.model == model.get()) launch.abort->store(true);
   end_failed_start(model, why);
   told(std::move(why));
 }
 
 void Driver::start_worker(std::shared_ptr<LaneModel> model, sched::Generation generation, Started done) {
   const auto shared_abort = std::make_shared<std::atomic<bool>>(false);
-  launches_.push_back({{}, shared_abort});
+  launches_.push_back({{}, model.get(), shared_abort});
   const auto launch = std::prev(launches_.end());
   // The thread keeps the lane alive: it may outlast a close that was forced.
   auto job = [this, lane = lane_->shared_from_this(), model, generation, done, shared_abort,
@@ -262,6 +264,7 @@ WorkerLink::Events Driver::link_events(const std::shared_ptr<LaneModel>& model,
     auto m = weak.lock();
     if (!m || m->generation != generation) return;
     m->set_stream(nullptr);
+    m->last_fault = why.message();
     log_line(LogLevel::kWarn, "worker of " + m->name + " faulted: " + why.message());
     if (m->worker == 0) return;  // its load is told through the exchange
     Event e;
@@ -318,6 +321,7 @@ void Driver::spawn(const sched::Action& action) {
   if (!model) return;
   start_worker(model, action.generation, [this, model, generation = action.generation](Status status) {
     if (status.ok() || ending_) return;
+    model->last_fault = status.message();
     log_line(LogLevel::kWarn, "a new worker for " + model->name + " did not start: " + status.message());
     Event e;
     e.worker = model->worker;

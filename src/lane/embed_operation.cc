@@ -210,7 +210,8 @@ void EmbedOperation::on_deadline() {
   }
   end(model_->with_names(
       behind_compile ? error(Code::kShapeCompiling, "the worker is compiling another shape; ask again")
-                     : error(Code::kDeadlineExceeded, "the vectors were not ready before the deadline"),
+                     : error(Code::kDeadlineExceeded,
+                             "the vectors were not ready before the deadline; give a later one"),
       groups_[std::min(group_, groups_.size() - 1)].rung));
 }
 

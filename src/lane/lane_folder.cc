@@ -131,6 +131,37 @@ Status check_mode(int fd, const std::string& path, const struct stat& st, bool b
   return {};
 }
 
+// One name for one folder, however it was spelled: lanes of a process are told apart by it.
+std::string one_name(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
+  return real ? std::string(real.get()) : path;
+}
+
+// The folder itself, never what a symlink in its place leads to.
+Result<UniqueFd> open_folder(const std::string& path, struct stat* st) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd) return io_error("open the lane folder", path, errno);
+  if (::fstat(fd.get(), st) != 0) return io_error("examine", path, errno);
+  if (st->st_uid != ::geteuid())
+    return refused(path, "it belongs to user " + std::to_string(st->st_uid) + ", not to user " +
+                             std::to_string(::geteuid()) + " who runs this program");
+  return fd;
+}
+
+// What stands in the folder's place and is none; before anything is created there.
+Status check_place(const std::string& path) {
+  struct stat st {};
+  if (::lstat(path.c_str(), &st) != 0) {
+    if (errno == ELOOP)
+      return refused(path, "the symlinks on the way to it lead in a circle; name a real folder");
+    return {};  // not there yet, or creating it will tell
+  }
+  if (!S_ISLNK(st.st_mode)) return {};
+  if (::stat(path.c_str(), &st) == 0) return refused(path, "it is a symlink; name the folder it leads to");
+  return refused(path, errno == ELOOP ? "it is a symlink that leads in a circle; name a real folder"
+                                      : "it is a symlink that leads nowhere; name a real folder");
+}
+
 }  // namespace
 
 const char* network_file_system(uint64_t f_type) {
@@ -178,23 +209,22 @@ bool is_network_fuse(const std::string& type) {
 Result<std::string> lane_folder(const std::string& option) {
   const bool by_default = option.empty();
   ANELANE_ASSIGN(std::string path, by_default ? default_folder() : normal_path(option));
+  ANELANE_TRY(check_place(path));
   ANELANE_TRY(make_folders(path, kFolderMode));
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!fd) {
-    if (errno == ELOOP || errno == ENOTDIR)
-      return refused(path, "it is a symlink; name the folder it leads to");
-    return io_error("open", path, errno);
-  }
   struct stat st {};
-  if (::fstat(fd.get(), &st) != 0) return io_error("examine", path, errno);
-  if (st.st_uid != ::geteuid())
-    return refused(path, "it belongs to user " + std::to_string(st.st_uid) + ", not to user " +
-                             std::to_string(::geteuid()) + " who runs this program");
+  ANELANE_ASSIGN(const UniqueFd fd, open_folder(path, &st));
   ANELANE_TRY(check_local(fd.get(), path, st));
   ANELANE_TRY(check_mode(fd.get(), path, st, by_default));
-  // One name for one folder, however it was spelled: lanes of a process are told apart by it.
-  const std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
-  return real ? std::string(real.get()) : path;
+  return one_name(path);
+}
+
+Result<std::string> find_lane_folder(const std::string& option) {
+  ANELANE_ASSIGN(std::string path, option.empty() ? default_folder() : normal_path(option));
+  ANELANE_TRY(check_place(path));
+  struct stat st {};
+  if (::lstat(path.c_str(), &st) != 0 && errno == ENOENT) return path;
+  ANELANE_TRY(open_folder(path, &st).status());
+  return one_name(path);
 }
 
 }  // namespace anelane

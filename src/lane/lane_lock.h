@@ -24,6 +24,8 @@ struct LaneHolder {
 // The folder of the lock (L1.5): `option` when not empty, else the per-user default. Creates it 0700; refuses
 // a symlink, another user's folder and a network file system, naming the path.
 Result<std::string> lane_folder(const std::string& option);
+// The same folder for somebody who only looks: nothing is created or changed. Not there yet: its path.
+Result<std::string> find_lane_folder(const std::string& option);
 // "NFS" for the f_type of statfs(2) on Linux; nullptr when it is not known to be a network file system.
 const char* network_file_system(uint64_t f_type);
 // "fuse.sshfs" and the like, as /proc/self/mountinfo names them: is it one that reaches over a network?

@@ -65,6 +65,7 @@ class LaneModel {
   std::shared_ptr<WorkerLink> link;
   std::vector<std::function<void(Status)>> on_retired;
   std::vector<Status> last_failure;  // one for each rung: the worker's own words
+  std::string last_fault;            // why the last worker broke off, or its replacement did not start
   struct Admission {                 // what is on its way to the worker or running there
     uint64_t exchange = 0;
     sched::Time predicted = sched::kUnknown;

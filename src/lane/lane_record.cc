@@ -83,10 +83,14 @@ Status write_lane_record(const std::string& folder, const LaneRecord& record) {
   const std::string text = json.dump() + "\n";
   const UniqueFd fd(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd) return io_error("create", next, errno);
+  Status status;
+  errno = ENOSPC;  // what a write that stops short means
   if (::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-    return io_error("write", next, errno);
-  if (::rename(next.c_str(), path.c_str()) != 0) return io_error("rename into place", path, errno);
-  return {};
+    status = io_error("write", next, errno);
+  else if (::rename(next.c_str(), path.c_str()) != 0)
+    status = io_error("rename into place", path, errno);
+  if (!status.ok()) ::unlink(next.c_str());
+  return status;
 }
 
 std::optional<LaneRecord> read_lane_record(const std::string& folder) {

@@ -1,6 +1,10 @@
 // Opens a checkpoint folder. One architecture family is known so far; config.json decides.
 #include "models/model.h"
 
+#include <sys/stat.h>
+
+#include <cerrno>
+
 #include "base/file.h"
 #include "base/limits.h"
 #include "models/bert_model.h"
@@ -14,6 +18,11 @@ Result<BertCheckpoint> read_checkpoint(const std::string& folder, const ModelOpe
                  "cannot read " + folder + ": " +
                      (is_regular_file(folder) ? "it is a file" : "no such folder") +
                      "; the path must be a checkpoint folder with config.json and model.safetensors");
+  struct stat st {};
+  if (::stat(join_path(folder, "config.json").c_str(), &st) != 0 && errno == ENOENT)
+    return error(Code::kIo, "there is no config.json in " + folder +
+                                ": is this a Hugging Face checkpoint folder? It holds config.json, "
+                                "model.safetensors and a tokenizer");
   ANELANE_ASSIGN(const JsonFields config,
                  JsonFields::read(join_path(folder, "config.json"), limits::kMaxConfigBytes));
   if (!is_regular_file(join_path(folder, "model.safetensors"))) {

@@ -125,17 +125,27 @@ Status give_up(WorkerHandle& worker, Status why, const std::string& who, uint64_
   // One that has closed its stream is about to end by itself: let it, to learn how.
   if (why.code() == Code::kEngineCrashed) wait_until_exited(worker, now_ns() + kLastBreathMs * kNsPerMs);
   const bool by_itself = worker.exited();
+  // A program that leaves at once will do so again: it is none of ours, or lacks something here.
+  const bool leaves = by_itself && worker.exit_code().has_value();
   const bool gone = end_worker(worker);
   const std::string words = last_words(worker.log_fd());
   std::string message = why.message();
   if (why.code() == Code::kEngineCrashed) {
-    message = who;
-    message += ' ';
-    message += by_itself ? worker.how_it_ended() : "closed its stream";
-    message += " before its HELLO";
+    message = who + " " + (by_itself ? worker.how_it_ended() : "closed its stream") + " before its HELLO";
+    if (leaves) {
+      message +=
+          "; is it the anelane-worker of this build? Run it with --version, or name another in "
+          "worker_path or ANELANE_WORKER";
+      why = error(Code::kEngineUnavailable, "");
+    } else {
+      message += "; if that happens again, run it with --version";
+    }
   }
-  if (why.code() == Code::kDeadlineExceeded)
-    message = who + " did not say HELLO within " + std::to_string(timeout_ms) + " ms";
+  if (why.code() == Code::kDeadlineExceeded) {
+    message = who + " did not say HELLO within " + std::to_string(timeout_ms) +
+              " ms: the machine is overloaded, or it is no anelane-worker";
+    why = error(Code::kEngineCrashed, "");
+  }
   if (!gone) message += "; it could not be ended";
   if (!words.empty()) message += "; it wrote: " + words;
   const ErrorDetail& detail = why.detail();

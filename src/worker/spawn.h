@@ -3,6 +3,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,11 @@ Result<UniqueFd> make_owner_handle();
 
 // SIGKILL through the handle; a process that is gone is no error.
 void kill_process(const SpawnedProcess& process);
-// True once the process is gone for good; reaps it then. *how says what became of it: "was killed by signal
-// 9".
-bool reap_process(const SpawnedProcess& process, std::string* how);
+struct ProcessEnd {
+  std::string how;          // "was killed by signal 9"
+  std::optional<int> code;  // where it left by itself, and that is known
+};
+// True once the process is gone for good; reaps it then, and says in *end what became of it.
+bool reap_process(const SpawnedProcess& process, ProcessEnd* end);
 
 }  // namespace anelane::worker

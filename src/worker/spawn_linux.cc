@@ -224,20 +224,20 @@ void kill_process(const SpawnedProcess& process) {
   syscall(SYS_pidfd_send_signal, process.handle.get(), SIGKILL, nullptr, 0);
 }
 
-bool reap_process(const SpawnedProcess& process, std::string* how) {
+bool reap_process(const SpawnedProcess& process, ProcessEnd* end) {
   int why = 0;
   const siginfo_t info = wait_for(process.handle.get(), WNOHANG, &why);
   if (why == ECHILD) {
-    *how = "has ended (how is not known: this program collected its status)";
+    end->how = "has ended (how is not known: this program collected its status)";
     return true;
   }
   if (why != 0) {
-    *how = "has ended (how is not known: " + errno_text(why) + ")";
+    end->how = "has ended (how is not known: " + errno_text(why) + ")";
     return true;
   }
   if (info.si_pid == 0) return false;
-  *how = info.si_code == CLD_EXITED ? "ended with code " + std::to_string(info.si_status)
-                                    : "was killed by signal " + std::to_string(info.si_status);
+  if (info.si_code == CLD_EXITED) end->code = info.si_status;
+  end->how = (end->code ? "ended with code " : "was killed by signal ") + std::to_string(info.si_status);
   return true;
 }
 

@@ -120,19 +120,20 @@ void kill_process(const SpawnedProcess& process) {
   if (!fired(process.handle.get())) ::kill(process.pid, SIGKILL);
 }
 
-bool reap_process(const SpawnedProcess& process, std::string* how) {
+bool reap_process(const SpawnedProcess& process, ProcessEnd* end) {
   if (!fired(process.handle.get())) return false;
   int status = 0;
   pid_t pid = 0;
   do pid = ::waitpid(process.pid, &status, WNOHANG);
   while (pid < 0 && errno == EINTR);
   if (pid < 0)
-    *how = "has ended (how is not known: this program collected its status)";
+    end->how = "has ended (how is not known: this program collected its status)";
   else if (pid == 0)
     return false;
+  else if (WIFSIGNALED(status))
+    end->how = "was killed by signal " + std::to_string(WTERMSIG(status));
   else
-    *how = WIFSIGNALED(status) ? "was killed by signal " + std::to_string(WTERMSIG(status))
-                               : "ended with code " + std::to_string(WEXITSTATUS(status));
+    end->how = "ended with code " + std::to_string(*(end->code = WEXITSTATUS(status)));
   return true;
 }
 

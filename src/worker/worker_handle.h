@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/fork_guard.h"
@@ -53,6 +54,8 @@ class WorkerHandle {
   virtual bool can_be_killed() const = 0;
   // After exited(): "was killed by signal 9", "ended with code 1", for messages.
   virtual std::string how_it_ended() const = 0;
+  // After exited(): its code, where it left by itself and that is known.
+  virtual std::optional<int> exit_code() const { return std::nullopt; }
 
  protected:
   WorkerHandle();
@@ -67,8 +70,8 @@ class WorkerHandle {
 };
 
 // Starts a worker and exchanges INIT and HELLO within the time-out. Errors: ENGINE_UNAVAILABLE (executable
-// missing or not to be run, engine not to be had), PROTOCOL (other version, nonce or build), ENGINE_CRASHED
-// (it died first), DEADLINE_EXCEEDED. On error nothing is left behind.
+// missing, not to be run, or leaving without a HELLO; engine not to be had), PROTOCOL (other version, nonce
+// or build), ENGINE_CRASHED (it was killed first, or said nothing in time). On error nothing is left behind.
 Result<std::unique_ptr<WorkerHandle>> launch_worker(const LaunchOptions& options);
 
 // Option, ANELANE_WORKER (not in a set-id process), beside the library, ../libexec/anelane/,

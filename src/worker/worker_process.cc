@@ -44,7 +44,8 @@ class ProcessWorker final : public WorkerHandle {
   int exit_fd() const override { return process_.handle.get(); }
   pid_t pid() const override { return process_.pid; }
   bool can_be_killed() const override { return true; }
-  std::string how_it_ended() const override { return gone_ ? how_ : "has not ended"; }
+  std::string how_it_ended() const override { return gone_ ? end_.how : "has not ended"; }
+  std::optional<int> exit_code() const override { return end_.code; }
 
   bool kill() override {
     if (is_owner() && !exited()) kill_process(process_);
@@ -56,14 +57,14 @@ class ProcessWorker final : public WorkerHandle {
     pollfd entry{process_.handle.get(), POLLIN, 0};
     if (::poll(&entry, 1, 0) <= 0) return false;
     // Linux 6.18 makes the handle readable a moment before the process can be collected: ask again.
-    gone_ = reap_process(process_, &how_);
+    gone_ = reap_process(process_, &end_);
     return gone_;
   }
 
  private:
   SpawnedProcess process_;
   bool gone_ = false;
-  std::string how_;
+  ProcessEnd end_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "fixtures.h"
 #include "support.h"
@@ -271,7 +272,8 @@ static void workers_that_are_none_are_unavailable(void** state) {
     if (status == ANELANE_OK)
       status = anelane_model_load(bad, path_in(folder, "good"), NULL, in_ms(BOUND_MS), &model, &err);
     print_message("%s: %s\n", anelane_status_name(status), err.message);
-    assert_true(status == ANELANE_ENGINE_UNAVAILABLE || status == ANELANE_ENGINE_CRASHED);
+    assert_int_equal(status, ANELANE_ENGINE_UNAVAILABLE);
+    assert_int_equal(err.error_class, ANELANE_PERMANENT); /* nobody should try /bin/true again and again */
     assert_says(&err, paths[i]);
     if (bad.bits != 0) close_lane(bad);
   }
@@ -326,10 +328,17 @@ static void a_worker_of_another_build_is_refused_with_both_builds(void** state) 
 static void lock_folders_that_are_none_are_named(void** state) {
   char* other = make_folder();
   const char* file = path_in(other, "file");
-  const char* paths[] = {file, path_in(file, "below"), "relative/folder"};
+  const char* loop = path_in(other, "loop");
+  const char* nowhere = path_in(other, "nowhere");
+  const char* paths[] = {file, path_in(file, "below"), "relative/folder",
+                         loop, path_in(loop, "below"), nowhere};
+  const char* says[] = {"Not a directory", "Not a directory", "absolute",
+                        "circle",          "circle",          "leads nowhere"};
   (void)state;
   write_text(file, "");
-  for (size_t i = 0; i < 3; i++) {
+  assert_int_equal(symlink(loop, loop), 0);
+  assert_int_equal(symlink(path_in(other, "gone"), nowhere), 0);
+  for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
     anelane_lane_options options = options_in(paths[i]);
     anelane_lane none = {0};
     anelane_error err = NEW_ERROR();
@@ -337,6 +346,11 @@ static void lock_folders_that_are_none_are_named(void** state) {
     print_message("%s: %s\n", anelane_status_name(status), err.message);
     assert_true(status == ANELANE_IO || status == ANELANE_INVALID_ARGUMENT);
     assert_says(&err, paths[i]);
+    assert_says(&err, says[i]);
+    /* Looking says the same, or that nobody holds what is not there; and it creates nothing. */
+    anelane_holder holder = {.struct_size = sizeof holder};
+    assert_true(anelane_lane_holder(paths[i], &holder, NULL) != ANELANE_OK || holder.held == 0);
+    assert_int_not_equal(access("relative/folder", F_OK), 0);
   }
   remove_folder(other);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -139,12 +140,72 @@ static void a_stopped_worker_keeps_nobody_waiting(void** state) {
   remove_folder(folder);
 }
 
+/* L6.4: after five deaths within a minute the next start waits; the answer says how long, in words and as a
+ * number, and why. */
+static void l6_4_a_worker_that_keeps_dying_is_told_with_the_time_to_come_back(void** state) {
+  char* folder = make_folder();
+  char number[32];
+  const int32_t ids[] = {2, 40, 41, 42, 3};
+  const anelane_tokens item = {ids, 5};
+  float row[TINY_DIM];
+  anelane_error err = NEW_ERROR();
+  (void)state;
+  write_tiny(path_in(folder, "tiny"), NULL);
+  const anelane_lane lane = open_in(folder);
+  const anelane_model model = load_into(lane, path_in(folder, "tiny"));
+  const uint64_t until = in_ms(30000);
+  do {
+    pid_t pid;
+    if (children_of_self(&pid, 1) == 1) kill(pid, SIGKILL);
+    sleep_ms(20);
+    anelane_embed(model, &item, 1, row, 0, NULL, in_ms(1), &err);
+  } while ((err.status != ANELANE_ENGINE_CRASHED || err.retry_after_ms <= 1000) && anelane_now_ns() < until);
+  print_message("%s\n", err.message);
+  assert_int_equal(err.status, ANELANE_ENGINE_CRASHED);
+  assert_int_equal(err.error_class, ANELANE_TRANSIENT);
+  assert_true(err.retry_after_ms > 1000 && err.retry_after_ms <= 60001);
+  snprintf(number, sizeof number, " %llu ms", (unsigned long long)err.retry_after_ms);
+  assert_says(&err, number);
+  assert_says(&err, "Why: ");
+  close_lane(lane);
+  remove_folder(folder);
+}
+
+/* A program that never says HELLO is ended when the caller's time is over, not when the library's is. */
+static void a_launch_is_given_up_at_the_callers_deadline(void** state) {
+  char* folder = make_folder();
+  const char* script = path_in(folder, "worker");
+  anelane_lane_options options = options_in(folder);
+  anelane_lane lane;
+  anelane_model model;
+  anelane_error err = NEW_ERROR();
+  pid_t left[1];
+  (void)state;
+  write_tiny(path_in(folder, "tiny"), NULL);
+  write_text(script, "#!/bin/sh\nexec sleep 60\n");
+  chmod(script, 0700);
+  options.worker_path = script;
+  assert_status(ANELANE_OK, anelane_lane_open(&options, in_ms(BOUND_MS), &lane, &err), &err);
+  const uint64_t start = anelane_now_ns();
+  assert_status(ANELANE_DEADLINE_EXCEEDED,
+                anelane_model_load(lane, path_in(folder, "tiny"), NULL, in_ms(200), &model, &err), &err);
+  assert_says(&err, "later");
+  assert_true(err.retry_after_ms > 0);
+  while (children_of_self(left, 1) > 0 && anelane_now_ns() - start < BOUNDED_MS * UINT64_C(1000000))
+    sleep_ms(10);
+  assert_int_equal(children_of_self(left, 1), 0);
+  close_lane(lane);
+  remove_folder(folder);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(l6_kill_9_in_the_middle_of_an_embed),
       cmocka_unit_test(l6_a_worker_that_faults_in_the_middle),
       cmocka_unit_test(l6_a_worker_that_dies_while_idle_costs_the_next_caller_nothing_or_one_error),
       cmocka_unit_test(a_stopped_worker_keeps_nobody_waiting),
+      cmocka_unit_test(l6_4_a_worker_that_keeps_dying_is_told_with_the_time_to_come_back),
+      cmocka_unit_test(a_launch_is_given_up_at_the_callers_deadline),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

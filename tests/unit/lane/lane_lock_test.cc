@@ -6,6 +6,7 @@
 
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -222,6 +223,35 @@ TEST_F(LaneLockTest, NobodyHoldsALaneThatWasNeverOpened) {
   EXPECT_FALSE(lane_holder(folder())->held);
   EXPECT_FALSE(lane_holder(folder() + "/nowhere")->held);
   EXPECT_NE(::access((folder() + "/lane.lock").c_str(), F_OK), 0) << "looking must not create anything";
+}
+
+TEST_F(LaneLockTest, LookingCreatesAndChangesNothing) {
+  const std::string none = folder() + "/none/below";
+  EXPECT_EQ(*find_lane_folder(none), none);
+  EXPECT_NE(::access((folder() + "/none").c_str(), F_OK), 0);
+  ASSERT_EQ(::chmod(folder().c_str(), 0755), 0);
+  EXPECT_EQ(*find_lane_folder(folder()), std::filesystem::canonical(folder()).string());
+  struct stat st {};
+  ASSERT_EQ(::stat(folder().c_str(), &st), 0);
+  EXPECT_EQ(st.st_mode & 07777u, 0755u);
+}
+
+TEST_F(LaneLockTest, AFullDiskCostsTheRecordAndLeavesNothingOfIt) {
+  const auto in_child = [&] {
+    const rlimit nothing{0, 0};
+    ::signal(SIGXFSZ, SIG_IGN);
+    ::setrlimit(RLIMIT_FSIZE, &nothing);
+    const Result<LaneLock> lock = LaneLock::acquire(folder(), 0);
+    if (!lock.ok()) return 1;  // a record is advice only
+    for (const char* name : {"/lane.json", "/lane.json.next"})
+      if (::access((folder() + name).c_str(), F_OK) == 0) return 2;
+    return write_lane_record(folder(), record_of_this_process()).ok() ? 3 : 0;
+  };
+  const pid_t pid = ::fork();
+  if (pid == 0) ::_exit(in_child());
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 TEST_F(LaneLockTest, LockFileIsNotFollowedThroughASymlink) {

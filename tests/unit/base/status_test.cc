@@ -1,0 +1,48 @@
+// The table of codes: every number of the C header has a row, and what a row promises fits together.
+#include "base/status.h"
+
+#include <anelane.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <set>
+#include <string>
+
+#include "base/file.h"
+
+namespace anelane {
+namespace {
+
+constexpr int32_t kLast = ANELANE_PENDING;
+
+TEST(Status, TheNumbersAreDenseAndTheNamesAreTheirOwn) {
+  std::set<std::string> names;
+  for (int32_t number = 0; number <= kLast; ++number) {
+    const CodeInfo* info = find_code(number);
+    ASSERT_NE(info, nullptr) << number;
+    EXPECT_TRUE(names.insert(info->name).second) << info->name;
+    EXPECT_EQ(find_code(std::string_view(info->name)), info);
+  }
+  EXPECT_EQ(find_code(-1), nullptr);
+  EXPECT_EQ(find_code(kLast + 1), nullptr);
+}
+
+TEST(Status, EveryErrorSaysWhatToDoAndOnlyTransientOnesWhenToComeBack) {
+  for (int32_t number = 1; number <= kLast; ++number) {
+    const CodeInfo& info = *find_code(number);
+    EXPECT_STRNE(info.advice, "") << info.name;
+    if (!info.transient) EXPECT_EQ(info.retry_after_ms, 0u) << info.name;
+    // Still going on is no refusal: nobody has to come back.
+    if (info.transient && info.code != Code::kPending) EXPECT_GT(info.retry_after_ms, 0u) << info.name;
+  }
+}
+
+TEST(Status, WhatAMachineRunsOutOfComesWithAWayOut) {
+  EXPECT_NE(errno_text(EMFILE).find("ulimit -n"), std::string::npos);
+  EXPECT_NE(errno_text(ENFILE).find("raise the system's limit"), std::string::npos);
+  EXPECT_NE(errno_text(ENOSPC).find("make room"), std::string::npos);
+  EXPECT_EQ(errno_text(ENOENT), "No such file or directory");
+}
+
+}  // namespace
+}  // namespace anelane
