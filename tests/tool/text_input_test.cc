@@ -11,13 +11,18 @@ namespace anelane_tool {
 namespace {
 
 std::vector<std::string> lines_of(std::string_view content) {
-  std::vector<std::string> out;
+  std::vector<InputText> out;
   EXPECT_EQ(split_lines(content, "f", &out), std::nullopt);
-  return out;
+  std::vector<std::string> texts;
+  for (const InputText& one : out) {
+    texts.push_back(one.text);
+    EXPECT_EQ(one.where, "f:" + std::to_string(texts.size()));
+  }
+  return texts;
 }
 
 std::string fault_in(std::string_view content) {
-  std::vector<std::string> out;
+  std::vector<InputText> out;
   return split_lines(content, "f.txt", &out).value_or("no fault");
 }
 
@@ -76,7 +81,7 @@ TEST(TextInput, FaultsNameFileLineAndByte) {
 }
 
 TEST(TextInput, FilesThatCannotBeReadAreNamed) {
-  std::vector<std::string> out;
+  std::vector<InputText> out;
   EXPECT_EQ(read_lines("/no/such/file", &out), "cannot open /no/such/file: No such file or directory");
   const std::string folder = std::filesystem::temp_directory_path();
   EXPECT_EQ(read_lines(folder, &out), "cannot read " + folder + ": Is a directory");
@@ -86,11 +91,12 @@ TEST(TextInput, FilesThatCannotBeReadAreNamed) {
 TEST(TextInput, LinesOfAFileAreAppendedInOrder) {
   const std::string path = testing::TempDir() + "text_input_test.txt";
   std::ofstream(path, std::ios::binary) << std::string(100'000, 'x') << "\nzweite\n";
-  std::vector<std::string> out = {"first"};
+  std::vector<InputText> out = {{"first", "--text number 1"}};
   EXPECT_EQ(read_lines(path, &out), std::nullopt);
   ASSERT_EQ(out.size(), 3u);
-  EXPECT_EQ(out[1].size(), 100'000u);
-  EXPECT_EQ(out[2], "zweite");
+  EXPECT_EQ(out[1].text.size(), 100'000u);
+  EXPECT_EQ(out[2].text, "zweite");
+  EXPECT_EQ(out[2].where, path + ":2");
   std::remove(path.c_str());
 }
 

@@ -74,6 +74,7 @@ class Embed(ToolCase):
     def test_json_has_exactly_the_documented_members(self):
         result = self.embed("--text", "one", "--text", "two")
         self.assertEqual(list(result), ["model", "engine", "dim", "embeddings"])
+        self.assertNotIn(" ", self.tool("embed", "--model", MODEL, "--json", *self.lane, "--text", "one")[1])
         self.assertEqual(result["model"], "all-MiniLM-L6-v2")
         self.assertIn(result["engine"], ("soft", "apple"))
         self.assertEqual(result["dim"], 384)
@@ -148,6 +149,55 @@ class Stats(ToolCase):
         self.assertEqual(vectors, again)
 
 
+class Usage(ToolCase):
+    """What the command line itself answers: help, versions, and mistakes that name the word."""
+
+    def usage(self, *arguments):
+        """stderr of a call with a mistake in it: one line, and it says who speaks."""
+        code, out, err = self.tool(*arguments)
+        self.assertEqual((code, out), (USAGE, ""), err)
+        self.assertRegex(err, r"^anelane: [^\n]{1,200}\n$")
+        return err
+
+    def test_deadlines_that_are_none(self):
+        for wrong in ("abc", "-1", "1.5", "1e3", "0x10", " 1", "99999999999999999999"):
+            with self.subTest(wrong=wrong):
+                err = self.usage("embed", "--model", MODEL, "--text", "x", "--deadline-ms=" + wrong)
+                self.assertIn(f"--deadline-ms: expected whole milliseconds, got '{wrong}'", err)
+        self.assertIn("'-1'", self.usage("embed", "--model", MODEL, "--text", "x", "--deadline-ms", "-1"))
+
+    def test_an_unknown_command_is_named_with_those_there_are(self):
+        err = self.usage("frob", "--text", "x")
+        for word in ("'frob'", "embed", "describe", "selftest", "version"):
+            self.assertIn(word, err)
+        self.assertIn("--frob", self.usage("embed", "--model", MODEL, "--text", "x", "--frob"))
+        self.assertIn("'--frob'", self.usage("--frob"))
+
+    def test_mistakes_name_the_command_to_ask_for_help(self):
+        self.assertIn("see anelane embed --help", self.usage("embed", "--text", "x"))
+        self.assertIn("see anelane --help", self.usage())
+        self.assertIn("expected apple|auto|soft, got 'warp'",
+                      self.usage("embed", "--model", MODEL, "--text", "x", "--engine", "warp"))
+
+    def test_version_as_flag_and_as_command(self):
+        self.assertEqual(self.tool("--version"), self.tool("version"))
+        self.assertRegex(self.tool("--version")[1], r"^anelane \d+\.\d+\.\d+\S* \(interface \d+\)\n$")
+
+    def test_help_in_both_spellings(self):
+        for command in ([], ["embed"], ["describe"], ["selftest"], ["version"]):
+            code, out, err = self.tool(*command, "-h")
+            self.assertEqual((code, err), (DONE, ""))
+            self.assertIn("Usage: anelane" + "".join(" " + c for c in command), out)
+            self.assertEqual((code, out, err), self.tool(*command, "--help"))
+
+    def test_help_and_versions_that_cannot_be_written_are_no_success(self):
+        for arguments in (["--help"], ["embed", "-h"], ["--version"], ["version"], ["describe", "--model", MODEL]):
+            with self.subTest(arguments=arguments), open("/dev/full", "wb") as full:
+                run = subprocess.run([TOOL, *arguments], stdout=full, stderr=subprocess.PIPE, timeout=BOUND_S, check=False)
+                self.assertEqual(run.returncode, REFUSED)
+                self.assertIn(b"anelane: cannot write the output", run.stderr)
+
+
 class Refusals(ToolCase):
     def test_wrong_usage(self):
         for arguments in ([], ["embed"], ["embed", "--text", "x"], ["embed", "--model", MODEL], ["no-such-command"],
@@ -183,6 +233,50 @@ class Refusals(ToolCase):
         self.assertIn("SEQUENCE_TOO_LONG", err)
         self.assertRegex(err, r"\b512\b")
         self.assertRegex(err, r"item\D{0,3}1\b")
+        self.assertIn("--text number 2: 602 tokens", err)
+
+    def test_a_line_over_the_ceiling_is_named_before_anybody_waits_or_starts_a_worker(self):
+        long = self.write("long.txt", b"short\n" + b"word " * 600 + b"\nshort\n")
+        code, out, err = self.tool("embed", "--model", MODEL, *self.lane, "--text", "x", "--file", long,
+                                   environment={"ANELANE_WORKER": "/no/such/worker"})
+        self.assertEqual((code, out), (REFUSED, ""))
+        self.assertIn("SEQUENCE_TOO_LONG", err)
+        self.assertIn("long.txt:2: 602 tokens, the model takes at most 512", err)
+        self.assertRegex(err, r"item=2\b")
+
+    def test_a_deadline_that_is_too_short_says_when_to_come_back(self):
+        for ms in ("0", "1"):
+            err = self.refused(TRY_LATER, "embed", "--model", MODEL, *self.lane, "--text", "x", "--deadline-ms", ms)
+            self.assertRegex(err.splitlines()[-1], r"^retry_after_ms=[1-9]\d*$")
+            self.assertIn("later", err)
+
+    def test_programs_that_are_no_worker(self):
+        loop = self.write("loop-worker", b"#!/bin/sh\nkill -9 $$\n")
+        os.chmod(loop, 0o755)
+        for program, expected, words in (("/bin/true", REFUSED, "ended with code 0 before its HELLO"),
+                                         (loop, TRY_LATER, "was killed by signal 9 before its HELLO")):
+            code, out, err = self.tool("embed", "--model", MODEL, *self.lane, "--text", "x", environment={"ANELANE_WORKER": program})
+            self.assertEqual((code, out), (expected, ""), err)
+            for part in (program, words, "--version"):
+                self.assertIn(part, err)
+
+    def test_a_folder_that_is_no_checkpoint(self):
+        for command in (["embed", *self.lane, "--text", "x"], ["describe"]):
+            err = self.refused(REFUSED, command[0], "--model", self.make("no-checkpoint"), *command[1:])
+            self.assertIn("no config.json", err)
+            self.assertIn("is this a Hugging Face checkpoint folder?", err)
+
+    def test_lock_folders_that_lead_nowhere(self):
+        loop = os.path.join(self.temp, "circle")
+        os.symlink(loop, loop)
+        for command in (["embed", "--model", MODEL, "--text", "x"], ["describe"]):
+            self.assertIn("leads in a circle", self.refused(REFUSED, *command, "--lock-dir", loop))
+
+    def test_too_few_descriptors(self):
+        run = subprocess.run(["sh", "-c", 'ulimit -n 12; exec "$@"', "sh", TOOL, "embed", "--model", MODEL, *self.lane, "--text", "x"],
+                             capture_output=True, timeout=BOUND_S, check=False, text=True)
+        self.assertIn(run.returncode, (REFUSED, TRY_LATER))
+        self.assertIn("Too many open files in this process (close some, or raise its limit: ulimit -n)", run.stderr)
 
     def test_model_paths_that_are_none(self):
         file = self.write("file", b"x")
@@ -255,9 +349,21 @@ class Describe(ToolCase):
                          {"model": "all-MiniLM-L6-v2", "kind": "embedder", "dim": 384, "ceiling": 512, "layers": 6})
         self.assertEqual(info["rungs"][0], 128)
         self.assertLessEqual(info["rungs"][-1], 512)
+        self.assertNotIn("cached_rungs", info)  # of a folder alone nobody knows what is compiled
+        self.assertNotIn(" ", out.strip())
         code, out, _ = self.tool("describe", "--model", MODEL)
         self.assertEqual(code, DONE)
         self.assertRegex(out, r"longest text +512 tokens")
+        self.assertNotIn("compiled", out)
+
+    def test_a_lane_that_was_never_opened(self):
+        none = os.path.join(self.temp, "none")
+        self.assertEqual(self.tool("describe", "--lock-dir", none, "--json"), (DONE, '{"held":false}\n', ""))
+        code, out, err = self.tool("describe", "--lock-dir", none)
+        self.assertEqual((code, err), (DONE, ""))
+        self.assertIn(f"there is none in {none} yet", out)
+        self.assertFalse(os.path.exists(none))
+        self.assertEqual(self.tool("describe", "--lock-dir", self.lane[1])[1], "the lane is free\n")
 
     def test_version(self):
         with open(os.path.join(SOURCE, "VERSION"), encoding="utf-8") as f:

@@ -7,6 +7,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 
 #include "embed.h"
 #include "json_text.h"
@@ -29,25 +30,21 @@ const char* kind_name(anelane_model_kind kind) {
   }
 }
 
-// "128, 256" of the rungs that `wanted` (a bit for each) holds.
-std::string rung_list(const anelane_model_info& info, uint32_t wanted) {
+// The ladder, "128, 256" with ", " in between.
+std::string rung_list(const anelane_model_info& info, const char* between) {
   std::string out;
   constexpr uint32_t kMost = sizeof info.rungs / sizeof info.rungs[0];
-  for (uint32_t i = 0; i < info.rung_count && i < kMost; ++i) {
-    if ((wanted >> i & 1u) == 0) continue;
-    if (!out.empty()) out += ", ";
-    out += std::to_string(info.rungs[i]);
-  }
+  for (uint32_t i = 0; i < info.rung_count && i < kMost; ++i)
+    out += (i > 0 ? between : "") + std::to_string(info.rungs[i]);
   return out;
 }
 
 void print_model_json(const std::string& name, const anelane_model_info& info) {
   std::printf(
       "{\"model\":%s,\"kind\":\"%s\",\"architecture\":%s,\"dim\":%u,\"ceiling\":%u,\"layers\":%u,"
-      "\"rungs\":[%s],\"cached_rungs\":[%s],\"host_bytes\":%" PRIu64 "}\n",
+      "\"rungs\":[%s],\"host_bytes\":%" PRIu64 "}\n",
       json_string(name).c_str(), kind_name(info.kind), json_string(info.architecture).c_str(), info.dim,
-      info.ceiling, info.layers, rung_list(info, ~0u).c_str(), rung_list(info, info.cached_rungs).c_str(),
-      info.host_bytes);
+      info.ceiling, info.layers, rung_list(info, ",").c_str(), info.host_bytes);
 }
 
 void print_model(const std::string& name, const anelane_model_info& info) {
@@ -57,9 +54,7 @@ void print_model(const std::string& name, const anelane_model_info& info) {
   std::printf("vector        %u numbers\n", info.dim);
   std::printf("longest text  %u tokens\n", info.ceiling);
   std::printf("layers        %u (programs of one shape)\n", info.layers);
-  std::printf("shapes        %s\n", rung_list(info, ~0u).c_str());
-  const std::string cached = rung_list(info, info.cached_rungs);
-  if (!cached.empty()) std::printf("compiled      %s\n", cached.c_str());
+  std::printf("shapes        %s\n", rung_list(info, ", ").c_str());
   std::printf("host memory   %.1f MB beside the engine's\n", static_cast<double>(info.host_bytes) / 1e6);
 }
 
@@ -85,6 +80,15 @@ std::string utc(int64_t unix_ms) {
   return text;
 }
 
+// What to say of a lane that nobody holds.
+std::string free_lane(const std::string& lock_dir) {
+  std::error_code unknown;
+  const bool none = !lock_dir.empty() && !std::filesystem::exists(lock_dir, unknown) && !unknown;
+  return none ? "the lane is free: there is none in " + lock_dir +
+                    " yet, the first to open it makes the folder"
+              : "the lane is free";
+}
+
 int describe_holder(const DescribeFlags& flags) {
   anelane_holder holder = {};
   holder.struct_size = sizeof holder;
@@ -103,7 +107,7 @@ int describe_holder(const DescribeFlags& flags) {
     std::printf("the lane is held by process %u (%s) since %s\n", holder.pid, holder.program,
                 utc(holder.since_unix_ms).c_str());
   } else {
-    std::puts(holder.held != 0 ? "the lane is held; by whom is not recorded" : "the lane is free");
+    std::puts(holder.held != 0 ? "the lane is held; by whom is not recorded" : free_lane(lock_dir).c_str());
   }
   return finish_output();
 }

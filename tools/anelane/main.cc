@@ -5,6 +5,7 @@
 #include <anelane.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdio>
 #include <exception>
 #include <map>
@@ -38,11 +39,27 @@ void add_choice(CLI::App* command, const std::string& flag, const std::map<std::
       ->type_name(choices);
 }
 
+// Whole milliseconds. CLI11's own check for numbers quotes the range of a double, all 309 digits of it.
+void add_milliseconds(CLI::App* command, const std::string& flag, uint64_t* value, const std::string& help) {
+  const auto parse = [](const std::string& text, uint64_t* out) {
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), *out);
+    return !text.empty() && fault == std::errc() && end == text.data() + text.size();
+  };
+  const auto check = [parse](const std::string& text) {
+    uint64_t ignored = 0;
+    return parse(text, &ignored) ? std::string() : "expected whole milliseconds, got '" + text + "'";
+  };
+  command
+      ->add_option_function<std::string>(
+          flag, [parse, value](const std::string& text) { parse(text, value); }, help)
+      ->check(check)
+      ->type_name("N");
+}
+
 void add_lane_flags(CLI::App* command, LaneFlags* lane) {
   command->add_option("--lock-dir", lane->lock_dir, "Folder of the lane lock (default: per user)")
       ->type_name("DIR");
-  command
-      ->add_option("--cache-dir", lane->cache_dir, "Folder of compiled programs (default: beside the lock)")
+  command->add_option("--cache-dir", lane->cache_dir, "Folder of compiled programs (default: per user)")
       ->type_name("DIR");
   add_choice(command, "--engine", kEngines, &lane->engine, "Which engine (default: auto)");
   add_choice(command, "--worker-mode", kWorkerModes, &lane->worker_mode,
@@ -50,15 +67,42 @@ void add_lane_flags(CLI::App* command, LaneFlags* lane) {
   command->add_flag("--stats", lane->stats, "Print the library's log lines on stderr");
 }
 
-int print_version() {
-  std::printf("anelane %s (interface %u)\n", anelane_version(), anelane_abi_version());
+std::string version_line() {
+  return std::string("anelane ") + anelane_version() + " (interface " +
+         std::to_string(anelane_abi_version()) + ")";
+}
+
+int print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  if (text.empty() || text.back() != '\n') std::fputs("\n", stdout);
   return finish_output();
+}
+
+// What the parser threw: help that was asked for, or wrong usage.
+int end_parsing(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0)
+    return print(dynamic_cast<const CLI::CallForVersion*>(&error) != nullptr ? version_line() : app.help());
+  std::string command = "anelane";
+  for (const CLI::App* parsed : app.get_subcommands()) command += ' ' + parsed->get_name();
+  complain(std::string(error.what()) + "; see " + command + " --help");
+  return kExitUsage;
+}
+
+// The first argument, where it is neither a command nor a flag. The parser would only say that it misses one.
+bool is_unknown_command(const CLI::App& app, int argc, char** argv, std::string* known) {
+  if (argc < 2 || app.get_option_no_throw(argv[1]) != nullptr) return false;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->check_name(argv[1])) return false;
+    *known += (known->empty() ? "" : ", ") + command->get_name();
+  }
+  return true;
 }
 
 int run(int argc, char** argv) {
   CLI::App app("Embeds texts on the Neural Engine, through libanelane.");
   app.name("anelane");
   app.require_subcommand(1);
+  app.set_version_flag("--version", version_line(), "Print the version and exit");
   app.footer(
       "Exit codes: 0 done, 1 refused, 2 wrong usage, 75 try again later (stderr says after how long).");
 
@@ -73,10 +117,8 @@ int run(int argc, char** argv) {
       ->allow_extra_args(false)
       ->type_name("FILE");
   embed_command->add_flag("--json", embed.json, "Print one JSON object with all vectors");
-  embed_command
-      ->add_option("--deadline-ms", embed.deadline_ms, "Longest wait for everything (default: 600000)")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
+  add_milliseconds(embed_command, "--deadline-ms", &embed.deadline_ms,
+                   "Longest wait for everything (default: 600000)");
   add_lane_flags(embed_command, &embed.lane);
 
   DescribeFlags describe;
@@ -99,12 +141,16 @@ int run(int argc, char** argv) {
   add_choice(selftest_command, "--worker-mode", kWorkerModes, &selftest.worker_mode,
              "Where the engine runs (default: process)");
 
+  if (std::string known; is_unknown_command(app, argc, argv, &known)) {
+    complain("unknown command '" + std::string(argv[1]) + "': expected one of " + known);
+    return kExitUsage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kExitDone : kExitUsage;
+    return end_parsing(app, error);
   }
-  if (version_command->parsed()) return print_version();
+  if (version_command->parsed()) return print(version_line());
   if (describe_command->parsed()) return run_describe(describe);
   if (selftest_command->parsed()) return run_selftest(selftest);
   return run_embed(embed);

@@ -41,7 +41,7 @@ std::optional<std::string> text_fault(std::string_view text) {
 }
 
 std::optional<std::string> split_lines(std::string_view content, std::string_view name,
-                                       std::vector<std::string>* out) {
+                                       std::vector<InputText>* out) {
   if (content.empty()) return std::string(name) + " holds no line: one line is one text";
   size_t line = 0;
   while (!content.empty()) {
@@ -50,14 +50,14 @@ std::optional<std::string> split_lines(std::string_view content, std::string_vie
     std::string_view text = content.substr(0, end);
     content.remove_prefix(end == std::string_view::npos ? content.size() : end + 1);
     if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
-    if (const auto fault = text_fault(text))
-      return std::string(name) + ":" + std::to_string(line) + ": " + *fault;
-    out->emplace_back(text);
+    std::string where = std::string(name) + ":" + std::to_string(line);
+    if (const auto fault = text_fault(text)) return where + ": " + *fault;
+    out->push_back({std::string(text), std::move(where)});
   }
   return std::nullopt;
 }
 
-std::optional<std::string> read_lines(const std::string& path, std::vector<std::string>* out) {
+std::optional<std::string> read_lines(const std::string& path, std::vector<InputText>* out) {
   const bool standard = path == "-";
   const std::string name = standard ? "standard input" : path;
   struct Close {
