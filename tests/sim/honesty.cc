@@ -67,7 +67,6 @@ void run_world(Draws& d, const HonestyTemper& temper, HonestyFigures* figures) {
   World world(w);
   Clients clients(world);
   world.watch(&clients);
-  world.keep_log(false);
   world.run_to(0);
   Time t = 0;
   for (uint64_t id = 1; id <= (temper.lone ? 1u : 60u); ++id) {

@@ -68,7 +68,6 @@ QualityRun run_quality(const Workload& workload) {
   World world(workload);
   GateClock clock(world, workload);
   world.watch(&clock);
-  world.keep_log(false);
   world.run();
   run.gates = clock.times();
   for (const Happening& h : workload.happenings) {
