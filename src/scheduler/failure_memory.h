@@ -17,9 +17,13 @@ class FailureMemory {
   }
   // kOk: nothing is known against it.
   Code recall(const std::string& program, uint32_t shape, Time now) const {
-    if (failures_.empty()) return Code::kOk;
-    const auto it = failures_.find({program, shape});
-    return it != failures_.end() && now < it->second.until ? it->second.code : Code::kOk;
+    const Failure* known = find(program, shape, now);
+    return known != nullptr ? known->code : Code::kOk;
+  }
+  // Until when recall() knows; `now` when it knows nothing.
+  Time known_until(const std::string& program, uint32_t shape, Time now) const {
+    const Failure* known = find(program, shape, now);
+    return known != nullptr ? known->until : now;
   }
 
  private:
@@ -27,6 +31,11 @@ class FailureMemory {
     Code code;
     Time until;
   };
+  const Failure* find(const std::string& program, uint32_t shape, Time now) const {
+    if (failures_.empty()) return nullptr;
+    const auto it = failures_.find({program, shape});
+    return it != failures_.end() && now < it->second.until ? &it->second : nullptr;
+  }
   std::map<std::pair<std::string, uint32_t>, Failure> failures_;
 };
 

@@ -78,8 +78,9 @@ struct CoreDigest::Sum {
     if (s.promised) ahead(s.promise_ends);
     name(s.evicted_for);
     add(s.evicted_for_refusal == nullptr ? 0 : s.evicted_for_refusal->id);
-    ahead(s.failure_ends);
-    add(static_cast<uint64_t>(s.failure));
+    const std::string& program = s.worker->program;
+    ahead(c.failures_.known_until(program, s.worker->ladder[s.rung], c.now_));
+    add(static_cast<uint64_t>(c.failures_.recall(program, s.worker->ladder[s.rung], c.now_)));
     time(c.now_ + s.worker->costs.compile_cost(s.rung, c.factor_));
     add(static_cast<uint64_t>(s.worker->costs.load_cost(s.rung)) * 2 +
         (s.worker->costs.predicts_load(s.rung) ? 1 : 0));
