@@ -1,4 +1,7 @@
 // Entry points of asynchronous operations.
+#include <map>
+#include <vector>
+
 #include "abi/calls.h"
 #include "abi/model_options.h"
 
@@ -103,7 +106,19 @@ ANELANE_API anelane_status anelane_op_cancel(anelane_op handle) {
   return entry(nullptr, [&]() -> Status {
     const std::shared_ptr<Operation> op = tables().ops.find(handle.bits);
     if (!op) return error(Code::kBadHandle, "this is no operation");
-    op->cancel();
+    op->lane()->cancel({op});
+    return {};
+  });
+}
+
+ANELANE_API anelane_status anelane_op_cancel_many(const anelane_op* handles, size_t count) {
+  return entry(nullptr, [&]() -> Status {
+    if (handles == nullptr && count != 0) return null_argument("ops");
+    std::map<Lane*, std::vector<std::shared_ptr<Operation>>> of_lane;
+    for (size_t i = 0; i < count; ++i)
+      if (std::shared_ptr<Operation> op = tables().ops.find(handles[i].bits); op && !op->ended())
+        of_lane[op->lane().get()].push_back(std::move(op));
+    for (auto& [lane, ops] : of_lane) ops.front()->lane()->cancel(std::move(ops));
     return {};
   });
 }

@@ -96,12 +96,14 @@ void Driver::feed(Event event) {
 }
 
 void Driver::arm_timer() {
+  const sched::Time due = stopped_ ? sched::kNever : scheduler_->next_due();
+  if (due == timer_due_) return;
   lane_->loop().cancel_timer(&timer_);
-  if (stopped_) return;
-  const sched::Time due = scheduler_->next_due();
+  timer_due_ = due;
   if (due == sched::kNever) return;
   timer_ = lane_->loop().add_timer(static_cast<uint64_t>(std::max<sched::Time>(due, 1)) * 1000, [this] {
     timer_ = {};
+    timer_due_ = sched::kNever;
     feed(Event{});
   });
 }

@@ -111,6 +111,7 @@ class Driver {
   std::deque<sched::Event> events_;
   bool feeding_ = false, stopped_ = false, ending_ = false, broken_told_ = false;
   LoopThread::TimerId timer_{}, tick_timer_{};
+  sched::Time timer_due_ = sched::kNever;  // of timer_
 
   std::map<sched::WorkerId, std::shared_ptr<LaneModel>> models_;  // known to the scheduler
   std::map<LaneModel*, std::pair<std::shared_ptr<LaneModel>, Started>>

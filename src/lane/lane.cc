@@ -177,6 +177,23 @@ Status Lane::on_lane_thread(const std::function<void()>& task) {
   return {};
 }
 
+void Lane::cancel(std::vector<std::shared_ptr<Operation>> ops) {
+  {
+    std::lock_guard lock(cancels_mutex_);
+    const bool asked = !cancels_.empty();
+    cancels_.insert(cancels_.end(), std::make_move_iterator(ops.begin()), std::make_move_iterator(ops.end()));
+    if (asked || cancels_.empty()) return;
+  }
+  loop_->post([self = shared_from_this()] {
+    std::vector<std::shared_ptr<Operation>> asked;
+    {
+      std::lock_guard lock(self->cancels_mutex_);
+      asked.swap(self->cancels_);
+    }
+    for (const auto& op : asked) op->cancel_now();
+  });
+}
+
 bool Lane::enter_operation(const std::shared_ptr<Operation>& op) {
   if (closing()) return false;
   std::lock_guard lock(operations_mutex_);

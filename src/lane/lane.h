@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "lane/completions.h"
 #include "lane/driver.h"
@@ -38,6 +39,8 @@ class Lane : public std::enable_shared_from_this<Lane> {
   Status closed_status() const;
   bool closing() const { return closing_.load(std::memory_order_acquire); }
 
+  // Asks for cancellation and returns at once. Many at a time wake the lane thread once.
+  void cancel(std::vector<std::shared_ptr<Operation>> ops);
   // Runs `task` on the lane thread and waits; CLOSED when there is none any more.
   Status on_lane_thread(const std::function<void()>& task);
 
@@ -58,6 +61,8 @@ class Lane : public std::enable_shared_from_this<Lane> {
   std::unique_ptr<Completions> completions_;
   std::unique_ptr<LoopThread> loop_;
   std::unique_ptr<Driver> driver_;
+  std::mutex cancels_mutex_;
+  std::vector<std::shared_ptr<Operation>> cancels_;  // asked for since the lane thread last looked
   std::atomic<bool> closing_{false};
   std::mutex operations_mutex_;
   std::unordered_map<Operation*, std::shared_ptr<Operation>> operations_;

@@ -47,13 +47,6 @@ bool Operation::wait(uint64_t deadline_ns) {
   return true;
 }
 
-void Operation::cancel() {
-  auto self = shared_from_this();
-  lane_->loop().post([self] {
-    if (!self->ended()) self->on_cancel();
-  });
-}
-
 void Operation::on_close() {
   finish(lane_->closed_status());
 }

@@ -38,7 +38,6 @@ class Operation : public std::enable_shared_from_this<Operation> {
   bool wait(uint64_t deadline_ns);
   bool ended() const { return ended_.load(std::memory_order_acquire); }
   const Status& status() const { return status_; }  // after ended()
-  void cancel();
 
   uint64_t deadline_ns() const { return deadline_ns_; }
   uint64_t bits() const { return bits_; }
@@ -50,6 +49,9 @@ class Operation : public std::enable_shared_from_this<Operation> {
   virtual void abandon() {}
 
   // ---- lane thread ----
+  void cancel_now() {
+    if (!ended()) on_cancel();
+  }
   // The lane is being closed: end at once.
   virtual void on_close();
 

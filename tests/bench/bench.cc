@@ -57,10 +57,14 @@ void require(anelane_status status, const anelane_error& err) {
 }
 
 anelane_lane open_lane(const std::string& folder) {
-  std::filesystem::create_directories(folder);
-  std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
   anelane_lane_options options;
   anelane_lane_options_init(&options, sizeof options);
+  return open_lane(folder, options);
+}
+
+anelane_lane open_lane(const std::string& folder, anelane_lane_options options) {
+  std::filesystem::create_directories(folder);
+  std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
   options.engine = ANELANE_ENGINE_SOFT;
   options.lock_dir = folder.c_str();
   anelane_lane lane = {};

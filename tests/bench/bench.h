@@ -34,10 +34,12 @@ uint64_t in_ms(uint64_t ms);
 
 // A lane on the software engine with everything in `folder` (created), and a model in it.
 anelane_lane open_lane(const std::string& folder);
+anelane_lane open_lane(const std::string& folder, anelane_lane_options options);
 anelane_model load(anelane_lane lane, const std::string& path, const std::vector<uint32_t>& rungs = {});
 void close(anelane_lane lane);
 
 void lease_benchmarks(const Settings& settings);
+void cancel_benchmarks(const Settings& settings);
 void run_benchmarks(const Settings& settings);
 void embed_benchmarks(const Settings& settings);
 

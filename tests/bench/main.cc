@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
   bench::print("build", {{"version", std::string("\"") + anelane_version() + "\""},
                          {"quick", settings.quick ? "true" : "false"}});
   bench::lease_benchmarks(settings);
+  bench::cancel_benchmarks(settings);
   bench::run_benchmarks(settings);
   bench::embed_benchmarks(settings);
   return 0;

@@ -9,7 +9,8 @@ model = os.environ.get("ANELANE_TEST_MODEL") or os.path.join(source, "models/all
 run = subprocess.run([program, "--quick", model], check=True, capture_output=True, text=True, timeout=500)
 lines = [json.loads(line) for line in run.stdout.splitlines()]
 names = [line["bench"] for line in lines]
-expected = ["build", "lease_release", "lease_two_threads_two_shapes", "lease_two_threads_one_shape", "run_round_trip",
+expected = ["build", "lease_release", "lease_two_threads_two_shapes", "lease_two_threads_one_shape", "cancel_many",
+            "cancel_while_a_compile_hangs", "run_round_trip",
             *["embed"] * 4, "admission"]
 if names != expected:
     sys.exit(f"expected {expected}, got {names}")
