@@ -6,10 +6,9 @@
 namespace anelane::sim {
 namespace {
 
-constexpr const char* kNames[] = {"admit_start", "admit_end", "evict_start", "evict_end",
-                                  "grant",       "release",   "answer",      "drop",
-                                  "fault",       "exit",      "ready",       "retired",
-                                  "prewarm_end", "open",      "asks",        "is cancelled"};
+constexpr const char* kNames[] = {"admit_start", "admit_end", "evict_start", "evict_end", "grant", "release",
+                                  "answer",      "drop",      "fault",       "exit",      "ready", "retired",
+                                  "prewarm_end", "open",      "asks",        "cancelled"};
 constexpr const char* kOutcomes[] = {"compiled", "loaded", "error", "refused", "lost"};
 
 std::string ms_text(Time t) {
@@ -52,26 +51,6 @@ std::string line_json(const LogLine& l, const std::vector<Model>& models) {
     out += ",\"loaded\":" + list(l.loaded) + ",\"already_resident\":" + list(l.already_resident) +
            ",\"skipped_for_budget\":" + list(l.skipped);
   return out + "}";
-}
-
-std::string line_text(const LogLine& l, const std::vector<Model>& models) {
-  char head[64];
-  std::snprintf(head, sizeof head, "%12.3f s  ", static_cast<double>(l.t) / 1e6);
-  std::string out = head;
-  if (l.ev == Ev::kAsk)
-    return out + "#" + std::to_string(l.id) + " asks for " + models[l.model].name + ":" +
-           std::to_string(l.shape);
-  std::string who = has_model(l.ev) ? models[l.model].name : "#" + std::to_string(l.id);
-  if (has_shape(l.ev)) who += ":" + std::to_string(l.shape);
-  who.resize(std::max<size_t>(who.size(), 12), ' ');
-  out += who + " " + kNames[static_cast<size_t>(l.ev)];
-  if (l.ev == Ev::kAdmitEnd) out += std::string(" ") + kOutcomes[static_cast<size_t>(l.outcome)];
-  if (l.ev == Ev::kAnswer) {
-    out += std::string(" ") + code_info(l.code).name;
-    if (l.retry_after_ms > 0) out += ", again in " + std::to_string(l.retry_after_ms) + " ms";
-  }
-  if (l.ev == Ev::kPrewarmEnd) out += " loaded " + list(l.loaded) + " skipped " + list(l.skipped);
-  return out;
 }
 
 uint64_t hash_lines(const std::vector<LogLine>& lines) {

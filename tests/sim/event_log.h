@@ -41,8 +41,6 @@ struct LogLine {
 };
 
 std::string line_json(const LogLine& line, const std::vector<Model>& models);
-// For people: "   12.500 s  A:128  compile starts".
-std::string line_text(const LogLine& line, const std::vector<Model>& models);
 // The same history gives the same number, everywhere.
 uint64_t hash_lines(const std::vector<LogLine>& lines);
 

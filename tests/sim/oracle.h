@@ -61,7 +61,7 @@ class Oracle : public Watcher {
     // What the scheduler said of it before this step: excuses that must be plausible too.
     bool says_placed = false;
     bool says_earmarked = false;
-    Time promised_until = kNever;  // kNever: none
+    Time promised_until = kNever;                          // kNever: none
     std::optional<std::pair<uint32_t, uint32_t>> follows;  // must start after that one (L4.11)
     uint64_t follows_for = 0;                              // because of this ticket
     bool packed = false;                                   // never learned
@@ -156,7 +156,7 @@ class Oracle : public Watcher {
   OracleCosts costs_;
   std::array<std::optional<Starved>, 2> starved_before_;  // by gate
   uint64_t steps_ = 0;
-  bool replaced_ = false;  // in this step entries may have got new places, or room a new owner
+  bool replaced_ = false;         // in this step entries may have got new places, or room a new owner
   const Rung* opened_ = nullptr;  // the entry that this event's request opened
   bool stopped_ = false;
   std::string violation_;

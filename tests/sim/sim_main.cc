@@ -1,22 +1,50 @@
-// The simulator's command line: one workload in, its event log out; one seed as a timeline; many seeds
-// judged.
+// The simulator's command line: one workload or one seed as a log, a timeline or a picture; many seeds
+// judged; small worlds with every order of their events.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <string>
 
 #include "base/file.h"
+#include "model_checker.h"
+#include "picture.h"
+#include "timeline.h"
 #include "trial.h"
 
 namespace anelane::sim {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: sim --workload FILE.json [--json]        run one workload, print its event log\n"
-    "       sim --seed N [--events M] [--json | --write-workload]\n"
-    "                                                one random history\n"
-    "       sim --seeds N [--first S] [--events M]   judge many histories\n";
+    R"(The scheduler's simulator: the production core under a virtual clock.
+
+  sim --workload FILE.json        run one workload, tell what happens
+  sim --seed N [--events M]       run one random history under the oracle, tell what happens
+  sim --seeds N [--first S]       judge many random histories
+  sim --check                     try every order of events in small worlds
+
+Of a workload or a seed:
+  --json                          the event log as JSON lines, to compare it with others
+  --picture FILE.svg              draw it too: workers, requests and what each waited for, queue, budget
+  --from S, --to S                only these seconds of the picture
+Of seeds:
+  --events M                      what happens from outside in each history (200)
+  --storm                         crowded, slow to evict, faulty
+  --write-workload                (with --seed) print the history's workload instead, to run it elsewhere
+  --coverage                      (with --seeds) each slot transition by the faults before it
+  --unjudged                      (with --seeds) without the oracle, for speed
+Of small worlds:
+  --situations N                  in each world at most so many (50000)
+  --depth D                       at most so many moves deep (40)
+  --world NAME                    only this one
+
+Exit: 0 all rules held, 1 a rule was broken, 2 wrong usage.
+)";
+constexpr const char* kOptions[] = {"workload", "seed",     "seeds",      "check", "json",  "picture",
+                                    "from",     "to",       "events",     "storm", "first", "write-workload",
+                                    "coverage", "unjudged", "situations", "depth", "world"};
 
 struct Arguments {
   std::map<std::string, std::string> values;
@@ -25,57 +53,87 @@ struct Arguments {
     const auto it = values.find(name);
     return it == values.end() ? fallback : std::strtoull(it->second.c_str(), nullptr, 10);
   }
+  Time seconds(const std::string& name, Time fallback) const {
+    const auto it = values.find(name);
+    return it == values.end() ? fallback : static_cast<Time>(std::strtod(it->second.c_str(), nullptr) * 1e6);
+  }
 };
+
+unsigned long long wide(uint64_t n) {
+  return n;
+}
 
 int fail(const std::string& message) {
   std::fprintf(stderr, "sim: %s\n", message.c_str());
   return 2;
 }
 
-void print_log(const std::vector<LogLine>& log, const std::vector<Model>& models, bool json) {
+void print_log(const std::vector<LogLine>& log, const Workload& workload, bool json) {
+  Timeline timeline(workload);
   for (const LogLine& line : log) {
     if (json && (line.ev == Ev::kAsk || line.ev == Ev::kCancel)) continue;
-    std::printf("%s\n", (json ? line_json(line, models) : line_text(line, models)).c_str());
+    std::printf("%s\n", (json ? line_json(line, workload.models) : timeline.tell(line)).c_str());
   }
 }
 
-int run_workload(const std::string& path, bool json) {
+// The same history once more, looked at for the picture.
+int draw(const Arguments& args, const std::string& title, const Workload& workload, const Habits& habits) {
+  World world(workload, habits);
+  Sampler sampler(world);
+  world.watch(&sampler);
+  world.run_to(workload.until);
+  const PictureRange range{args.seconds("from", 0), args.seconds("to", kNever)};
+  const std::string& path = args.values.at("picture");
+  const Status written =
+      write_file_atomic(path, draw_picture(title, workload, world.log(), sampler.samples(), range), 0644);
+  return written.ok() ? 0 : fail(written.message());
+}
+
+int run_workload(const Arguments& args) {
+  const std::string& path = args.values.at("workload");
   Result<std::string> text = read_file(path, 256u << 20);
   if (!text.ok()) return fail(text.status().message());
   Result<Workload> workload = parse_workload(*text, path);
   if (!workload.ok()) return fail(workload.status().message());
   World world(*workload);
   world.run();
-  print_log(world.log(), workload->models, json);
+  print_log(world.log(), *workload, args.has("json"));
   if (!world.scheduler().broken().empty()) return fail("broken invariant: " + world.scheduler().broken());
-  return 0;
+  return args.has("picture") ? draw(args, path, *workload, {}) : 0;
+}
+
+Trial trial_of(const Arguments& args) {
+  Trial trial;
+  trial.happenings = args.number("events", 200);
+  trial.stormy = args.has("storm");
+  trial.judged = !args.has("unjudged");
+  return trial;
 }
 
 int run_seed(const Arguments& args) {
-  Trial trial;
-  trial.happenings = args.number("events", 200);
-  trial.planted_bug = static_cast<int>(args.number("bug", 0));
-  trial.stormy = args.has("storm");
+  const Trial trial = trial_of(args);
+  const uint64_t seed = args.number("seed", 1);
   if (args.has("write-workload")) {
-    Draws draws(args.number("seed", 1));
+    Draws draws(seed);
     std::printf("%s\n", to_json(draw_world(draws, trial.happenings, true).workload).c_str());
     return 0;
   }
-  const Verdict v = run_trial(args.number("seed", 1), trial);
-  print_log(v.log, v.workload.models, args.has("json"));
-  std::fprintf(stderr, "seed %llu: %llu steps, hash %016llx: %s\n",
-               static_cast<unsigned long long>(args.number("seed", 1)),
-               static_cast<unsigned long long>(v.steps), static_cast<unsigned long long>(v.hash),
+  const Verdict v = run_trial(seed, trial);
+  print_log(v.log, v.workload, args.has("json"));
+  std::fprintf(stderr, "seed %llu: %llu steps, hash %016llx: %s\n", wide(seed), wide(v.steps), wide(v.hash),
                v.violation.empty() ? "all rules held" : v.violation.c_str());
+  if (args.has("picture")) {
+    Draws draws(seed);
+    const RandomWorld drawn = draw_world(draws, trial.happenings, false, trial.stormy);
+    const std::string title =
+        "seed " + std::to_string(seed) + ", " + std::to_string(trial.happenings) + " events";
+    if (const int failed = draw(args, title, drawn.workload, drawn.habits); failed != 0) return failed;
+  }
   return v.violation.empty() ? 0 : 1;
 }
 
 int run_seeds(const Arguments& args) {
-  Trial trial;
-  trial.happenings = args.number("events", 200);
-  trial.planted_bug = static_cast<int>(args.number("bug", 0));
-  trial.stormy = args.has("storm");
-  trial.judged = !args.has("unjudged");
+  const Trial trial = trial_of(args);
   const uint64_t first = args.number("first", 1), count = args.number("seeds", 1);
   uint64_t steps = 0, hash = 0, bad = 0;
   Oracle::Coverage coverage;
@@ -86,38 +144,62 @@ int run_seeds(const Arguments& args) {
     hash = hash * 31 + v.hash;
     for (const auto& [key, n] : v.coverage) coverage[key] += n;
     if (v.violation.empty()) continue;
-    if (++bad <= 20)
-      std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), v.violation.c_str());
+    if (++bad <= 20) std::printf("seed %llu: %s\n", wide(seed), v.violation.c_str());
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  std::printf("%llu seeds, %llu steps, %.0f a second, hash %016llx, %llu violations\n",
-              static_cast<unsigned long long>(count), static_cast<unsigned long long>(steps),
-              static_cast<double>(steps) / seconds, static_cast<unsigned long long>(hash),
-              static_cast<unsigned long long>(bad));
+  std::printf("%llu seeds, %llu steps, %.0f a second, hash %016llx, %llu violations\n", wide(count),
+              wide(steps), static_cast<double>(steps) / seconds, wide(hash), wide(bad));
   if (args.has("coverage"))
     for (const auto& [key, n] : coverage)
-      std::printf("  %-22s %-9s %llu\n", key.first.c_str(), key.second.c_str(),
-                  static_cast<unsigned long long>(n));
+      std::printf("  %-22s %-9s %llu\n", key.first.c_str(), key.second.c_str(), wide(n));
   return bad == 0 ? 0 : 1;
+}
+
+int run_check(const Arguments& args) {
+  const CheckLimits limits{args.number("depth", 40), args.number("situations", 50'000)};
+  bool any = false, broken = false;
+  for (const SmallSetup& setup : small_setups()) {
+    if (args.has("world") && args.values.at("world") != setup.name) continue;
+    any = true;
+    const CheckResult r = check_world(setup, limits);
+    std::printf("%-20s %9zu situations, %10llu moves, every order of %2zu%s\n", setup.name, r.situations,
+                wide(r.moves), r.depth, r.complete ? ": there are no more" : "");
+    if (r.violation.empty()) continue;
+    broken = true;
+    std::printf("%s\n", r.violation.c_str());
+    for (const std::string& line : r.history) std::printf("  %s\n", line.c_str());
+  }
+  if (any) return broken ? 1 : 0;
+  std::string names;
+  for (const SmallSetup& setup : small_setups()) names += std::string(names.empty() ? "" : ", ") + setup.name;
+  return fail("no small world is called " + args.values.at("world") + "; there are " + names);
 }
 
 }  // namespace
 }  // namespace anelane::sim
 
 int main(int argc, char** argv) {
-  anelane::sim::Arguments args;
+  using namespace anelane::sim;
+  Arguments args;
   for (int i = 1; i < argc; ++i) {
     const std::string arg = argv[i];
-    if (arg.rfind("--", 0) != 0) {
-      std::fputs(anelane::sim::kUsage, stderr);
-      return 2;
+    if (arg == "--help" || arg == "-h") {
+      std::fputs(kUsage, stdout);
+      return 0;
     }
-    const bool has_value = i + 1 < argc && std::string(argv[i + 1]).rfind("--", 0) != 0;
+    const bool known = std::any_of(std::begin(kOptions), std::end(kOptions),
+                                   [&](const char* option) { return arg == std::string("--") + option; });
+    if (!known) return fail("there is no option " + arg + "; see --help");
+    const bool has_value = i + 1 < argc && std::strncmp(argv[i + 1], "--", 2) != 0;
     args.values[arg.substr(2)] = has_value ? argv[++i] : "";
   }
-  if (args.has("workload")) return anelane::sim::run_workload(args.values["workload"], args.has("json"));
-  if (args.has("seeds")) return anelane::sim::run_seeds(args);
-  if (args.has("seed")) return anelane::sim::run_seed(args);
-  std::fputs(anelane::sim::kUsage, stderr);
+  for (const char* option : {"workload", "picture", "world"})
+    if (args.has(option) && args.values[option].empty())
+      return fail("--" + std::string(option) + " needs a value; see --help");
+  if (args.has("workload")) return run_workload(args);
+  if (args.has("seeds")) return run_seeds(args);
+  if (args.has("seed")) return run_seed(args);
+  if (args.has("check")) return run_check(args);
+  std::fputs(kUsage, stderr);
   return 2;
 }
