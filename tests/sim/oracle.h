@@ -1,8 +1,9 @@
 // An independent judge. It sees what goes into the scheduler and what comes out, keeps its own books from
 // that alone, and knows the rules of the lane as statements about histories. It shares no code with the core.
 //
-// tracking: what each event and action means for the books; rules: what must hold at an action
-// (oracle_rules.cc) and after a step (oracle.cc). The first violation is kept as text.
+// tracking: what each event and action means for the books (oracle.cc); rules: what must hold at an action
+// (oracle_rules.cc), at an answer (oracle_answers.cc) and after a step (oracle_waits.cc). The first violation
+// is kept as text.
 #pragma once
 #include <array>
 #include <map>
