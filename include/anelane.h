@@ -165,7 +165,9 @@ typedef struct anelane_lane_options {
   const char* cache_dir;       /* compiled programs of the software engine; NULL: beside the lock */
   const char* temp_dir;        /* NULL: the system's */
   const char* worker_path;     /* NULL: ANELANE_WORKER, then beside the library, then ../libexec/anelane */
-  uint64_t reserved[5];
+  const char*
+      record_path; /* file for a record of all decisions (anelane_replay), at most 256 MiB; NULL: none */
+  uint64_t reserved[4];
 } anelane_lane_options;
 /* Load the small shapes of a model in the background once it is ready, into free room only. */
 #define ANELANE_LANE_PREWARM 1u
@@ -277,6 +279,12 @@ ANELANE_API anelane_status anelane_lane_get_stats(anelane_lane lane, anelane_lan
    that is too small gets the beginning and a NUL, and the status is still OK. buf may be NULL with cap 0. */
 ANELANE_API anelane_status anelane_lane_describe(anelane_lane lane, char* buf, size_t cap, size_t* len,
                                                  anelane_error* err);
+/* Feeds a record (anelane_lane_options.record_path) through the scheduler of this library, without a lane.
+   *steps = events fed; buf gets the first difference between what was decided then and now, with its line, as
+   anelane_lane_describe does: "" when there is none. Reads the file into memory. IO; INVALID_ARGUMENT names
+   the line of what is no record, or not whole. steps and len may be NULL. */
+ANELANE_API anelane_status anelane_replay(const char* path, uint64_t* steps, char* buf, size_t cap,
+                                          size_t* len, anelane_error* err);
 /* Who holds the lane at lock_dir (NULL: the default)? Needs no lane and disturbs nothing. Set
  * out->struct_size. */
 ANELANE_API anelane_status anelane_lane_holder(const char* lock_dir, anelane_holder* out, anelane_error* err);

@@ -2,8 +2,11 @@
 #include <algorithm>
 
 #include "abi/entry.h"
+#include "base/file.h"
+#include "base/limits.h"
 #include "lane/describe.h"
 #include "lane/lane_lock.h"
+#include "scheduler/replay.h"
 
 using namespace anelane;
 using namespace anelane::abi;
@@ -87,13 +90,24 @@ Result<LaneOptions> read_options(const anelane_lane_options* from) {
   to.cache_dir = text_or_empty(o.cache_dir);
   to.temp_dir = text_or_empty(o.temp_dir);
   to.worker_path = text_or_empty(o.worker_path);
+  to.record_path = text_or_empty(o.record_path);
   for (const auto& [name, value] :
        {std::pair{"lock_dir", &to.lock_dir}, std::pair{"cache_dir", &to.cache_dir},
-        std::pair{"temp_dir", &to.temp_dir}, std::pair{"worker_path", &to.worker_path}})
+        std::pair{"temp_dir", &to.temp_dir}, std::pair{"worker_path", &to.worker_path},
+        std::pair{"record_path", &to.record_path}})
     if (!value->empty() && value->front() != '/')
       return error(Code::kInvalidArgument,
                    std::string(name) + " is \"" + *value + "\"; an absolute path is needed");
   return to;
+}
+
+// The whole text, or the beginning that fits, with a NUL.
+void give_text(const std::string& text, char* buf, size_t cap, size_t* len) {
+  if (len != nullptr) *len = text.size();
+  if (cap == 0) return;
+  const size_t n = std::min(text.size(), cap - 1);
+  std::memcpy(buf, text.data(), n);
+  buf[n] = 0;
 }
 
 anelane_lane_stats make_stats(Lane& lane) {
@@ -183,12 +197,7 @@ ANELANE_API anelane_status anelane_lane_describe(anelane_lane handle, char* buf,
     ANELANE_ASSIGN(const std::shared_ptr<Lane> lane, find_lane(handle));
     std::string text;
     ANELANE_TRY(lane->on_lane_thread([&] { text = describe_lane(*lane); }));
-    if (len != nullptr) *len = text.size();
-    if (cap > 0) {
-      const size_t n = std::min(text.size(), cap - 1);
-      std::memcpy(buf, text.data(), n);
-      buf[n] = 0;
-    }
+    give_text(text, buf, cap, len);
     return {};
   });
 }
@@ -207,6 +216,19 @@ ANELANE_API anelane_status anelane_lane_holder(const char* lock_dir, anelane_hol
     to.since_unix_ms = holder.since_unix_ms;
     copy_text(to.program, holder.program);
     write_struct(out, to);
+    return {};
+  });
+}
+
+ANELANE_API anelane_status anelane_replay(const char* path, uint64_t* steps, char* buf, size_t cap,
+                                          size_t* len, anelane_error* err) {
+  return entry(err, [&]() -> Status {
+    if (path == nullptr) return null_argument("path");
+    if (buf == nullptr && cap > 0) return null_argument("buf");
+    ANELANE_ASSIGN(const std::string text, read_file(path, limits::kHistoryBytes));
+    ANELANE_ASSIGN(const sched::Replay replay, sched::replay_history(text, path));
+    if (steps != nullptr) *steps = replay.steps;
+    give_text(replay.difference, buf, cap, len);
     return {};
   });
 }

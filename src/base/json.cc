@@ -35,6 +35,9 @@ class Builder {
     why_ = e.what();
     // "[json.exception.parse_error.101] parse error at …: syntax error …": keep what follows the colon.
     if (const size_t colon = why_.find(": "); colon != std::string::npos) why_ = why_.substr(colon + 2);
+    // It quotes the text, which may be anything.
+    for (char& c : why_)
+      if (c < ' ' || c > '~') c = '?';
     return false;
   }
 

@@ -16,6 +16,9 @@ inline constexpr uint32_t kLeaseMaxMs = 30'000;
 inline constexpr uint64_t kAdmissionBoundMs = 600'000;
 inline constexpr uint64_t kDrainMs = 600'000;
 
+// The record of a lane (lane option record_path).
+inline constexpr size_t kHistoryBytes = size_t{256} << 20;
+
 // Protocol.
 inline constexpr size_t kFrameMax = 1u << 20;
 inline constexpr uint32_t kProtocolVersion = 3;

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "lane/history_file.h"
 #include "lane/lane.h"
 #include "worker/protocol.h"
 
@@ -47,10 +48,13 @@ Event worker_event(EventKind kind, const LaneModel& model, uint32_t rung = 0) {
 
 }  // namespace
 
-Driver::Driver(Lane* lane, const LaneOptions& options)
+Driver::Driver(Lane* lane, const LaneOptions& options, std::unique_ptr<HistoryFile> history)
     : lane_(lane),
       options_(options),
-      scheduler_(std::make_unique<sched::Scheduler>(scheduler_options(options))) {}
+      scheduler_(std::make_unique<sched::Scheduler>(scheduler_options(options))),
+      history_(std::move(history)) {
+  if (history_) history_->start(scheduler_.get(), scheduler_options(options));
+}
 
 // A launch that a forced close did not wait for keeps the lane, and so this object, until it has ended.
 Driver::~Driver() {
@@ -92,6 +96,7 @@ void Driver::feed(Event event) {
     }
   }
   feeding_ = false;
+  if (history_) history_->flush();
   arm_timer();
 }
 
@@ -403,6 +408,7 @@ void Driver::stop(Code code) {
   e.code = code;
   feed(e);
   stopped_ = true;
+  history_.reset();  // the record ends with the last decision
   lane_->loop().cancel_timer(&timer_);
   lane_->loop().cancel_timer(&tick_timer_);
   // The scheduler has answered everybody; whoever is left was never known to it.

@@ -19,6 +19,7 @@
 namespace anelane {
 
 class Completions;
+class HistoryFile;
 class Lane;
 
 class Driver {
@@ -26,7 +27,8 @@ class Driver {
   // Granted: the epoch of the pinned slot (0 for an admission without pin). Comes exactly once.
   using Answer = std::function<void(Result<sched::SlotGate::Epoch>)>;
 
-  Driver(Lane* lane, const LaneOptions& options);
+  // `history`: nullptr unless the lane is recorded.
+  Driver(Lane* lane, const LaneOptions& options, std::unique_ptr<HistoryFile> history);
   ~Driver();
 
   // ---- models ----
@@ -108,6 +110,7 @@ class Driver {
   Lane* lane_;
   const LaneOptions options_;
   std::unique_ptr<sched::Scheduler> scheduler_;
+  std::unique_ptr<HistoryFile> history_;
   std::deque<sched::Event> events_;
   bool feeding_ = false, stopped_ = false, ending_ = false, broken_told_ = false;
   LoopThread::TimerId timer_{}, tick_timer_{};

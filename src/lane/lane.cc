@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/fork_guard.h"
+#include "lane/history_file.h"
 
 namespace anelane {
 
@@ -64,7 +65,11 @@ Status Lane::start() {
   const StdioGuard guard;
   ANELANE_ASSIGN(completions_, Completions::create());
   ANELANE_ASSIGN(loop_, LoopThread::start());
-  driver_ = std::make_unique<Driver>(this, options_);
+  std::unique_ptr<HistoryFile> history;
+  if (!options_.record_path.empty()) {
+    ANELANE_ASSIGN(history, HistoryFile::create(options_.record_path));
+  }
+  driver_ = std::make_unique<Driver>(this, options_, std::move(history));
   return {};
 }
 

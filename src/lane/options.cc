@@ -21,6 +21,7 @@ std::string first_difference(const LaneOptions& a, const LaneOptions& b) {
   ANELANE_SAME(cache_dir);
   ANELANE_SAME(temp_dir);
   ANELANE_SAME(worker_path);
+  ANELANE_SAME(record_path);
 #undef ANELANE_SAME
   return "";
 }

@@ -28,6 +28,7 @@ struct LaneOptions {
   std::string cache_dir;  // "" = "programs" in the lock folder
   std::string temp_dir;
   std::string worker_path;
+  std::string record_path;  // "": nothing is recorded
 };
 
 // The first option in which two differ, by its name in the C struct; "" when they agree.

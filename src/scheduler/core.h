@@ -205,6 +205,7 @@ struct Scheduler::Core {
   void forget_wakes();
   bool busy(const Worker& w) const;
   void set_state(Shape& s, SlotState to);
+  void hinted(const Worker& w);
 
   // ---- small things ----
   Worker* find(WorkerId id) const { return id < workers_.size() ? workers_[id].get() : nullptr; }
@@ -239,7 +240,7 @@ struct Scheduler::Core {
   bool stopped_ = false;
   Code stop_code_ = Code::kOk;
   std::string broken_;
-  WordObserver* observer_ = nullptr;
+  Observer* observer_ = nullptr;
   std::vector<Action> actions_;
   struct {
     uint64_t admitted = 0, loaded = 0, compiled = 0, evicted = 0, refused = 0, restarts = 0, answered = 0,

@@ -194,6 +194,7 @@ WorkerId Scheduler::add_worker(const WorkerSpec& spec) {
     s.rung = i;
     s.gate = gates + i;
   }
+  if (c.observer_ != nullptr) c.observer_->worker_added(w->id, spec);
   return w->id;
 }
 
@@ -202,6 +203,7 @@ void Scheduler::forget(WorkerId worker) {
   if (w == nullptr || w->state != WorkerState::kRetired) return;
   for (Shape& s : w->shapes) core_->forget_promise(s);
   core_->workers_[worker].reset();
+  if (core_->observer_ != nullptr) core_->observer_->worker_forgotten(worker);
 }
 
 SlotGate& Scheduler::gate(WorkerId worker, uint32_t rung) {
@@ -209,7 +211,9 @@ SlotGate& Scheduler::gate(WorkerId worker, uint32_t rung) {
 }
 
 std::span<const Action> Scheduler::step(Time now, const Event& event) {
-  return core_->step(now, event);
+  const std::span<const Action> actions = core_->step(now, event);
+  if (core_->observer_ != nullptr) core_->observer_->stepped(now, event, actions);
+  return actions;
 }
 
 Time Scheduler::next_due() const {
@@ -223,7 +227,7 @@ Time Scheduler::predict(Time now, WorkerId worker, uint32_t rung) const {
   const Shape& s = w->shapes[rung];
   if (s.state == SlotState::kResident && w->serves()) return 0;
   const Time before = c.now_;
-  WordObserver* const observer = std::exchange(c.observer_, nullptr);  // a question is no part of the history
+  Observer* const observer = std::exchange(c.observer_, nullptr);  // a question is no part of the history
   c.now_ = std::max(before, now);
   const bool stands = s.queued || s.state == SlotState::kAdmitting;
   const Time cost = std::max<Time>(0, c.cost_of(s));
@@ -239,14 +243,14 @@ void Scheduler::set_stream_hint(WorkerId worker, bool idle) {
   Worker* w = core_->find(worker);
   if (w == nullptr || w->stream_idle == idle) return;
   w->stream_idle = idle;
-  core_->hints_changed_ |= !core_->nothing_pending();
+  core_->hinted(*w);
 }
 
 void Scheduler::set_blocked_leases(WorkerId worker, uint32_t rung_mask) {
   Worker* w = core_->find(worker);
   if (w == nullptr || w->blocked == rung_mask) return;
   w->blocked = rung_mask;
-  core_->hints_changed_ |= !core_->nothing_pending();
+  core_->hinted(*w);
 }
 
 bool Scheduler::wants_stream_idle(WorkerId worker) const {
@@ -261,7 +265,7 @@ const std::atomic<Time>& Scheduler::coarse_now() const {
 void Scheduler::publish(Time now) {
   core_->coarse_now_.store(now, std::memory_order_relaxed);
 }
-void Scheduler::observe(WordObserver* observer) {
+void Scheduler::observe(Observer* observer) {
   core_->observer_ = observer;
 }
 const std::string& Scheduler::broken() const {

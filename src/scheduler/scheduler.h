@@ -56,14 +56,20 @@ struct Snapshot {
   std::vector<QueueView> queue;
 };
 
-// The only thing that changes behind the scheduler's back are the words of the slot gates and the driver's
-// hints. Whoever records a history sees each read here; whoever replays one gives the recorded value back.
-class WordObserver {
+// Sees everything that goes into a scheduler and comes out of it, in order. What callers change behind its
+// back are the words of the slot gates: whoever records a history sees each read here; whoever replays one
+// gives the recorded value back.
+class Observer {
  public:
   enum class Read : uint8_t { kLeases, kClosed, kLastUse, kAskedWake };
-  virtual ~WordObserver() = default;
+  virtual ~Observer() = default;
   // `value` was read; the scheduler goes on with what is returned.
   virtual uint64_t read(WorkerId worker, uint32_t rung, Read what, uint64_t value) = 0;
+  // The driver's hints about a worker, when they are not what the scheduler knew.
+  virtual void hinted(WorkerId /*worker*/, bool /*stream_idle*/, uint32_t /*blocked*/) {}
+  virtual void worker_added(WorkerId /*worker*/, const WorkerSpec& /*spec*/) {}
+  virtual void worker_forgotten(WorkerId /*worker*/) {}
+  virtual void stepped(Time /*now*/, const Event& /*event*/, std::span<const Action> /*actions*/) {}
 };
 
 class Scheduler {
@@ -104,7 +110,7 @@ class Scheduler {
   // The same between steps.
   void publish(Time now);
   // Nullptr: nobody looks. Not owned.
-  void observe(WordObserver* observer);
+  void observe(Observer* observer);
   // Empty, or the invariant that was found broken: everybody has been answered ENGINE_CRASHED (L4.14).
   const std::string& broken() const;
 

@@ -1,5 +1,5 @@
 // Everything that callers and the driver write and the scheduler reads, in one place, so that a history can
-// be recorded and replayed (WordObserver).
+// be recorded and replayed (Observer).
 #include <algorithm>
 
 #include "scheduler/core.h"
@@ -7,7 +7,7 @@
 namespace anelane::sched {
 
 namespace {
-uint64_t seen(WordObserver* observer, const Shape& s, WordObserver::Read what, uint64_t value) {
+uint64_t seen(Observer* observer, const Shape& s, Observer::Read what, uint64_t value) {
   return observer == nullptr ? value : observer->read(s.worker->id, s.rung, what, value);
 }
 }  // namespace
@@ -15,11 +15,11 @@ uint64_t seen(WordObserver* observer, const Shape& s, WordObserver::Read what, u
 // Asks to be told of the last release in the same atomic step that finds a lease, so that none is missed.
 bool Scheduler::Core::unleased(Shape& s) {
   if (s.state == SlotState::kAbsent) return true;
-  if (seen(observer_, s, WordObserver::Read::kLeases, s.gate->leases()) == 0) return true;
+  if (seen(observer_, s, Observer::Read::kLeases, s.gate->leases()) == 0) return true;
   if (ANELANE_BUG(31)) return false;
   s.wake = true;
   s.wake_round = round_;
-  return seen(observer_, s, WordObserver::Read::kAskedWake, s.gate->ask_wake() ? 1 : 0) == 0;
+  return seen(observer_, s, Observer::Read::kAskedWake, s.gate->ask_wake() ? 1 : 0) == 0;
 }
 
 // Nobody asked in this step: releases need not be told any more.
@@ -33,17 +33,22 @@ void Scheduler::Core::forget_wakes() {
 
 Time Scheduler::Core::last_use(const Shape& s) {
   const auto value = static_cast<uint64_t>(s.gate->last_use());
-  return static_cast<Time>(seen(observer_, s, WordObserver::Read::kLastUse, value));
+  return static_cast<Time>(seen(observer_, s, Observer::Read::kLastUse, value));
 }
 
 bool Scheduler::Core::close_if_unleased(Shape& s) {
-  return seen(observer_, s, WordObserver::Read::kClosed, s.gate->close_if_unleased() ? 1 : 0) != 0;
+  return seen(observer_, s, Observer::Read::kClosed, s.gate->close_if_unleased() ? 1 : 0) != 0;
 }
 
 void Scheduler::Core::hold(Shape& s, bool held) {
   if (s.held == held) return;
   s.held = held;
   s.gate->set_hold(held);
+}
+
+void Scheduler::Core::hinted(const Worker& w) {
+  hints_changed_ |= !nothing_pending();
+  if (observer_ != nullptr) observer_->hinted(w.id, w.stream_idle, w.blocked);
 }
 
 // L3.7's idleness. What was dispatched in this step is not in the driver's hint yet.

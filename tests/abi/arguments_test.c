@@ -59,7 +59,8 @@ static void option_defaults_fill_what_the_caller_has(void** state) {
   assert_int_equal(lane.lease_max_ms, 30000);
   assert_int_equal(lane.admission_bound_ms, 600000);
   assert_null(lane.lock_dir);
-  for (size_t i = 0; i < 5; i++) assert_int_equal(lane.reserved[i], 0);
+  assert_null(lane.record_path);
+  for (size_t i = 0; i < 4; i++) assert_int_equal(lane.reserved[i], 0);
   anelane_model_options model;
   memset(&model, 0xee, sizeof model);
   anelane_model_options_init(&model, sizeof model);
@@ -174,6 +175,8 @@ static void null_pointers_are_named(void** state) {
   INVALID(anelane_lane_next_completion(lane, NULL, NULL, &err), "out");
   INVALID(anelane_lane_holder(folder, NULL, &err), "out");
   INVALID(anelane_model_inspect(NULL, &info, &err), "path");
+  INVALID(anelane_replay(NULL, NULL, NULL, 0, NULL, &err), "path");
+  INVALID(anelane_replay("x", NULL, NULL, 1, NULL, &err), "buf");
   INVALID(anelane_model_inspect("x", NULL, &err), "out");
   INVALID(anelane_model_load(lane, NULL, NULL, 0, &(anelane_model){0}, &err), "path");
   INVALID(anelane_model_load(lane, "x", NULL, 0, NULL, &err), "out");
@@ -241,7 +244,7 @@ static void lane_options_are_checked_by_name(void** state) {
   REFUSED_FIELD(shapes_total, 0);
   REFUSED_FIELD(max_waiting, 0);
   anelane_lane_options options = options_in(folder);
-  options.reserved[4] = 1;
+  options.reserved[3] = 1;
   INVALID(anelane_lane_open(&options, 0, &lane, &err), "reserved");
   assert_int_equal(lane.bits, 99);
   remove_folder(folder);

@@ -412,6 +412,52 @@ class Terminal(ToolCase):
         self.assertEqual((code, err), (DONE, ""))
 
 
+class Replay(ToolCase):
+    def record(self):
+        """The path of a real lane's record, and its lines."""
+        path = os.path.join(self.temp, "record")
+        self.embed("--record", path, "--text", "short", "--text", "word " * 200)
+        with open(path, encoding="utf-8") as f:
+            return path, f.read().splitlines(keepends=True)
+
+    def test_a_real_lane_decides_the_same_again(self):
+        path, lines = self.record()
+        code, out, err = self.tool("replay", path)
+        self.assertEqual((code, err), (DONE, ""))
+        steps = sum('"ev":' in line for line in lines)
+        self.assertGreater(steps, 5)
+        self.assertEqual(out, f"{steps} steps, the same actions\n")
+        self.assertEqual(json.loads(lines[-1]), {"end": "closed"})
+        grants = [action for line in lines for action in json.loads(line).get("do", []) if action.startswith("grant")]
+        self.assertEqual(len(grants), 2)  # one for each rung
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+
+    def test_an_edited_record_differs_at_its_line(self):
+        _, lines = self.record()
+        number = next(i for i, line in enumerate(lines) if '"grant ' in line)
+        lines[number] = lines[number].replace('"grant ', '"offer ')
+        err = self.refused(REFUSED, "replay", self.write("edited", "".join(lines).encode()))
+        self.assertIn(f"edited:{number + 1}: recorded: offer", err)
+        self.assertIn("decided now: grant", err)
+
+    def test_what_is_no_whole_record_is_refused_with_its_line(self):
+        _, lines = self.record()
+        text = "".join(lines).encode()
+        cut = self.refused(REFUSED, "replay", self.write("cut", text[:-len(lines[-1]) - 4]))
+        self.assertIn(f"cut:{len(lines) - 1}: the file ends in the middle of this line", cut)
+        self.assertIn("garbage:1:", self.refused(REFUSED, "replay", self.write("garbage", os.urandom(64) + b"\n")))
+        self.assertIn("is empty", self.refused(REFUSED, "replay", self.write("empty", b"")))
+        self.assertIn("none", self.refused(REFUSED, "replay", os.path.join(self.temp, "none")))
+        self.assertEqual(self.tool("replay")[0], USAGE)
+
+    def test_a_record_that_cannot_be_written_never_hurts(self):
+        if os.path.exists("/dev/full"):
+            self.embed("--record", "/dev/full", "--text", "x")
+        missing = os.path.join(self.temp, "no-folder", "record")
+        err = self.refused(REFUSED, "embed", "--model", MODEL, *self.lane, "--text", "x", "--record", missing)
+        self.assertIn("cannot create the record " + missing, err)
+
+
 class Selftest(ToolCase):
     def test_passes_with_the_tiny_model_in_both_modes(self):
         for mode in ("process", "thread"):

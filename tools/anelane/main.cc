@@ -12,6 +12,7 @@
 
 #include "describe.h"
 #include "embed.h"
+#include "replay.h"
 #include "report.h"
 #include "selftest.h"
 
@@ -64,6 +65,9 @@ void add_lane_flags(CLI::App* command, LaneFlags* lane) {
   add_choice(command, "--engine", kEngines, &lane->engine, "Which engine (default: auto)");
   add_choice(command, "--worker-mode", kWorkerModes, &lane->worker_mode,
              "Where the engine runs (default: process)");
+  command
+      ->add_option("--record", lane->record_path, "Write all decisions of the lane to this file, for replay")
+      ->type_name("FILE");
   command->add_flag("--stats", lane->stats, "Print the library's log lines on stderr");
 }
 
@@ -131,6 +135,12 @@ int run(int argc, char** argv) {
 
   CLI::App* version_command = app.add_subcommand("version", "Print the version");
 
+  std::string record;
+  CLI::App* replay_command =
+      app.add_subcommand("replay", "Decide a recorded lane's history again and compare");
+  replay_command->add_option("FILE", record, "What embed --record or the lane option record_path wrote")
+      ->required();
+
   SelftestFlags selftest;
   CLI::App* selftest_command =
       app.add_subcommand("selftest", "Check that library, worker and engine work here");
@@ -152,6 +162,7 @@ int run(int argc, char** argv) {
   }
   if (version_command->parsed()) return print(version_line());
   if (describe_command->parsed()) return run_describe(describe);
+  if (replay_command->parsed()) return run_replay(record);
   if (selftest_command->parsed()) return run_selftest(selftest);
   return run_embed(embed);
 }

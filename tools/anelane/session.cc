@@ -22,7 +22,7 @@ const char* or_default(const std::string& text) {
 }
 
 LaneFlags with_absolute_folders(LaneFlags flags) {
-  for (std::string* folder : {&flags.lock_dir, &flags.cache_dir, &flags.temp_dir})
+  for (std::string* folder : {&flags.lock_dir, &flags.cache_dir, &flags.temp_dir, &flags.record_path})
     *folder = absolute_folder(*folder);
   return flags;
 }
@@ -82,6 +82,7 @@ anelane_status Session::open(uint64_t deadline, anelane_error* err) {
   options.lock_dir = or_default(flags_.lock_dir);
   options.cache_dir = or_default(flags_.cache_dir);
   options.temp_dir = or_default(flags_.temp_dir);
+  options.record_path = or_default(flags_.record_path);
   const anelane_status status = anelane_lane_open(&options, 0, &lane_, err);
   if (status != ANELANE_LANE_BUSY || deadline <= anelane_now_ns()) return status;
   say_who_holds();

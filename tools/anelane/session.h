@@ -16,7 +16,8 @@ struct LaneFlags {
   std::string temp_dir;   // the same
   anelane_engine engine = ANELANE_ENGINE_AUTO;
   anelane_worker_mode worker_mode = ANELANE_WORKER_PROCESS;
-  bool stats = false;  // the library's log, from INFO, on stderr
+  std::string record_path;  // file for the record of all decisions; empty: none
+  bool stats = false;       // the library's log, from INFO, on stderr
 };
 
 // Absolute time, for the library, `ms` from now.
