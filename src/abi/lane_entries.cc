@@ -121,7 +121,7 @@ anelane_lane_stats make_stats(Lane& lane) {
   out.models = static_cast<uint32_t>(lane.driver().model_count());
   if (s.compiling_worker != 0) {
     out.compiling_shape = s.compiling_shape;
-    out.compiling_ms = static_cast<uint64_t>(std::max<sched::Time>(s.compiling_since, 0)) / 1000;
+    out.compiling_ms = static_cast<uint64_t>(std::max<sched::Time>(s.compiling_for, 0)) / 1000;
     out.compiling_predicted_ms =
         static_cast<uint64_t>(std::max<sched::Time>(s.compiling_predicted, 0)) / 1000;
     if (const auto model = lane.driver().find_model(s.compiling_worker))

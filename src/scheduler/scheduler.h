@@ -48,7 +48,7 @@ struct Snapshot {
   uint32_t budget = 0, charged = 0, resident = 0, leased = 0, waiting = 0;
   WorkerId compiling_worker = 0;  // 0: none
   uint32_t compiling_shape = 0;
-  Time compiling_since = 0, compiling_predicted = kUnknown;
+  Time compiling_for = 0, compiling_predicted = kUnknown;
   uint64_t admitted = 0, loaded = 0, compiled = 0, evicted = 0, refused = 0, restarts = 0, answered = 0,
            cancelled = 0;
   double machine_factor = 1;

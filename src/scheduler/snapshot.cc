@@ -35,7 +35,6 @@ uint32_t Scheduler::charged() const {
 
 Snapshot Scheduler::snapshot(Time now) const {
   const Core& c = *core_;
-  (void)now;
   Snapshot out;
   out.budget = c.options_.executable_budget;
   out.charged = static_cast<uint32_t>(c.ledger_.charged());
@@ -54,7 +53,7 @@ Snapshot Scheduler::snapshot(Time now) const {
     const Admission& a = holders.front()->admission;
     out.compiling_worker = holders.front()->id;
     out.compiling_shape = holders.front()->ladder[a.shape->rung];
-    out.compiling_since = a.sent_at;
+    out.compiling_for = a.phase == AdmissionPhase::kSent ? std::max<Time>(now - a.sent_at, 0) : 0;
     out.compiling_predicted = a.predicted;
   }
   for (const auto& w : c.workers_) {

@@ -278,6 +278,33 @@ static void describe_and_stats_agree(void** state) {
   remove_folder(folder);
 }
 
+static void stats_say_for_how_long_a_shape_has_been_compiled(void** state) {
+  char* folder = make_folder();
+  const anelane_lane lane = open_in(folder);
+  const anelane_model model = load_into(lane, test_model());
+  const char* text = "hello";
+  anelane_op op;
+  anelane_error err = NEW_ERROR();
+  anelane_lane_stats stats = {.struct_size = sizeof stats};
+  size_t seen = 0;
+  (void)state;
+  const uint64_t start = anelane_now_ns();
+  assert_status(ANELANE_OK,
+                anelane_start_embed_texts(model, &text, 1, in_ms(BOUND_MS), NULL, NULL, &op, &err), &err);
+  while (anelane_op_wait(op, in_ms(5), &err) == ANELANE_PENDING) {
+    assert_status(ANELANE_OK, anelane_lane_get_stats(lane, &stats, &err), &err);
+    if (stats.compiling_shape == 0) continue;
+    seen++;
+    assert_int_equal(stats.compiling_shape, 128);
+    assert_string_equal(stats.compiling_model, "all-MiniLM-L6-v2");
+    assert_true(stats.compiling_ms <= (anelane_now_ns() - start) / 1000000);
+  }
+  assert_true(seen > 0);
+  anelane_op_release(op);
+  close_lane(lane);
+  remove_folder(folder);
+}
+
 int main(int argc, char** argv) {
   self = "/proc/self/exe";
   static char path[4096];
@@ -294,6 +321,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(a_forked_child_is_told_so_and_disturbs_nobody),
       cmocka_unit_test(close_answers_those_who_wait),
       cmocka_unit_test(describe_and_stats_agree),
+      cmocka_unit_test(stats_say_for_how_long_a_shape_has_been_compiled),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
