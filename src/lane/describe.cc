@@ -23,7 +23,7 @@ std::string describe_lane(Lane& lane) {
   const sched::Snapshot s = lane.driver().snapshot();
   const LaneOptions& o = lane.options();
   Json out = Json::object();
-  out.set("lane_id", lane.id()).set("folder", lane.folder());
+  out.set("lane_id", lane.id()).set("folder", lane.folder()).set("cache_folder", lane.cache_folder());
   out.set("options", Json::object()
                          .set("worker_mode", o.thread_mode ? "thread" : "process")
                          .set("executable_budget", o.executable_budget)

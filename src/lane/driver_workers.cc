@@ -30,7 +30,7 @@ worker::InitBody init_body(const Lane& lane, const ModelOptions& model, uint64_t
   init.engine = o.engine == EngineChoice::kApple  ? "apple"
                 : o.engine == EngineChoice::kSoft ? "soft"
                                                   : "auto";
-  init.cache_dir = o.cache_dir.empty() ? join_path(lane.folder(), "programs") : o.cache_dir;
+  init.cache_dir = lane.cache_folder();
   init.temp_dir = o.temp_dir;
   init.numerics = model.numerics;
   init.soft_threads = o.soft_threads;

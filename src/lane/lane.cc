@@ -57,7 +57,12 @@ bool wait_until(std::condition_variable& cv, std::unique_lock<std::mutex>& lock,
 }  // namespace
 
 Lane::Lane(const LaneOptions& options, std::string folder, LaneLock lock)
-    : options_(options), folder_(std::move(folder)), id_(new_lane_id()), lock_(std::move(lock)) {}
+    : options_(options),
+      folder_(std::move(folder)),
+      cache_folder_(options.cache_dir.empty() ? program_cache_folder(options.lock_dir, folder_)
+                                              : options.cache_dir),
+      id_(new_lane_id()),
+      lock_(std::move(lock)) {}
 
 Lane::~Lane() = default;
 

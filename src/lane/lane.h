@@ -31,6 +31,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
 
   uint64_t id() const { return id_; }
   const std::string& folder() const { return folder_; }
+  const std::string& cache_folder() const { return cache_folder_; }
   const LaneOptions& options() const { return options_; }
   int lock_fd() const { return lock_.fd(); }
   LoopThread& loop() { return *loop_; }
@@ -56,6 +57,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
 
   const LaneOptions options_;
   const std::string folder_;
+  const std::string cache_folder_;  // looked up once: the environment may change
   const uint64_t id_;
   LaneLock lock_;
   std::unique_ptr<Completions> completions_;

@@ -34,20 +34,27 @@ namespace {
 
 constexpr unsigned kFolderMode = 0700;
 
-Result<std::string> default_folder() {
+// What survives a restart of the machine.
+Result<std::string> user_cache_folder() {
 #ifdef __APPLE__
   ANELANE_ASSIGN(const std::string home, home_folder());
   return join_path(home, "Library/Caches/anelane");
 #else
-  const std::string runtime = "/run/user/" + std::to_string(::geteuid());
-  struct stat st {};
-  if (::lstat(runtime.c_str(), &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == ::geteuid())
-    return runtime + "/anelane";
   const char* cache = std::getenv("XDG_CACHE_HOME");
   if (cache != nullptr && cache[0] == '/') return join_path(cache, "anelane");
   ANELANE_ASSIGN(const std::string home, home_folder());
   return join_path(home, ".cache/anelane");
 #endif
+}
+
+Result<std::string> default_folder() {
+#ifndef __APPLE__
+  const std::string runtime = "/run/user/" + std::to_string(::geteuid());
+  struct stat st {};
+  if (::lstat(runtime.c_str(), &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == ::geteuid())
+    return runtime + "/anelane";
+#endif
+  return user_cache_folder();
 }
 
 // Absolute, and without a slash at the end: with one, a symlink in the last place would be followed.
@@ -216,6 +223,11 @@ Result<std::string> lane_folder(const std::string& option) {
   ANELANE_TRY(check_local(fd.get(), path, st));
   ANELANE_TRY(check_mode(fd.get(), path, st, by_default));
   return one_name(path);
+}
+
+std::string program_cache_folder(const std::string& lock_dir_option, const std::string& lane_folder) {
+  const Result<std::string> users = user_cache_folder();
+  return join_path(lock_dir_option.empty() && users.ok() ? *users : lane_folder, "programs");
 }
 
 Result<std::string> find_lane_folder(const std::string& option) {

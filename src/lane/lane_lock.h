@@ -26,6 +26,10 @@ struct LaneHolder {
 Result<std::string> lane_folder(const std::string& option);
 // The same folder for somebody who only looks: nothing is created or changed. Not there yet: its path.
 Result<std::string> find_lane_folder(const std::string& option);
+// Where the software engine keeps compiled programs unless an option says so: below the user's cache folder,
+// because the lock's default place may be memory that a restart empties; with a lock folder of one's own (or
+// no home) beside the lock, so that such a lane is one folder and nothing else.
+std::string program_cache_folder(const std::string& lock_dir_option, const std::string& lane_folder);
 // "NFS" for the f_type of statfs(2) on Linux; nullptr when it is not known to be a network file system.
 const char* network_file_system(uint64_t f_type);
 // "fuse.sshfs" and the like, as /proc/self/mountinfo names them: is it one that reaches over a network?

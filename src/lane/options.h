@@ -25,7 +25,7 @@ struct LaneOptions {
   uint64_t admission_bound_ms = limits::kAdmissionBoundMs;
   uint64_t drain_ms = limits::kDrainMs;
   std::string lock_dir;   // "" = the per-user default
-  std::string cache_dir;  // "" = "programs" in the lock folder
+  std::string cache_dir;  // "" = program_cache_folder()
   std::string temp_dir;
   std::string worker_path;
   std::string record_path;  // "": nothing is recorded

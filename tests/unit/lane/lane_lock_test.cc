@@ -354,6 +354,20 @@ TEST(LaneFolder, L1_5_DefaultIsPerUser) {
   EXPECT_TRUE(*folder == runtime + "/anelane" || *folder == real_top + "/anelane") << *folder;
 }
 
+// The lock's default place may be memory; what was compiled should be there after a restart.
+TEST(LaneFolder, CompiledProgramsSurviveARestartUnlessTheLaneHasAFolderOfItsOwn) {
+  ASSERT_EQ(::setenv("XDG_CACHE_HOME", "/caches", 1), 0);
+  EXPECT_EQ(program_cache_folder("", "/run/user/7/anelane"), "/caches/anelane/programs");
+  EXPECT_EQ(program_cache_folder("/mine", "/mine"), "/mine/programs");
+  ASSERT_EQ(::setenv("XDG_CACHE_HOME", "relative", 1), 0);  // is to be ignored, says the standard
+  const char* home = ::getenv("HOME");
+  const std::string before = home != nullptr ? home : "";
+  ASSERT_EQ(::setenv("HOME", "/home/me", 1), 0);
+  EXPECT_EQ(program_cache_folder("", "/run/user/7/anelane"), "/home/me/.cache/anelane/programs");
+  ::unsetenv("XDG_CACHE_HOME");
+  if (home != nullptr) ::setenv("HOME", before.c_str(), 1);
+}
+
 TEST(LaneFolder, TwoSpellingsOfOneFolderGiveOneName) {
   const TempFolder top;
   ASSERT_EQ(::mkdir(top.file("x").c_str(), 0700), 0);
