@@ -15,7 +15,10 @@
  * Errors.    Each function returns a status and, where `err` is not NULL, fills it in (set struct_size first). Outputs
  *            are untouched on error unless said.
  * Handles.   Values, not pointers: copy them freely. A stale, forged or foreign handle answers ANELANE_BAD_HANDLE;
- *            after lane_close, handles of that lane answer ANELANE_CLOSED or ANELANE_BAD_HANDLE.
+ *            after lane_close, handles of that lane answer ANELANE_CLOSED or ANELANE_BAD_HANDLE. Two kinds are
+ *            remembered longer. A lease that has ended, in whatever way, answers ANELANE_LEASE_EXPIRED, after
+ *            lane_close too (and so does a forged one that looks like a lease). A retired model answers
+ *            ANELANE_RETIRED until its lane is closed or 256 others were retired after it.
  * Fork.      In a forked child every call answers ANELANE_FORKED; the child can exec or exit freely.
  * Host.      No signal handler is installed, no stream written, no foreign child reaped. The host may see one
  *            SIGCHLD for each worker that ends, and may reap it: both are harmless. exit() without close is fine.
@@ -45,7 +48,7 @@ typedef int32_t anelane_status;
 enum {
   ANELANE_OK = 0,
   ANELANE_INVALID_ARGUMENT = 1,  /* a parameter is wrong; the message names it */
-  ANELANE_BAD_HANDLE = 2,        /* stale, forged, null, or of another kind */
+  ANELANE_BAD_HANDLE = 2,        /* stale, forged, null, or of another kind; see "Handles" above */
   ANELANE_CLOSED = 3,            /* the lane is closed or closing */
   ANELANE_LANE_BUSY = 4,         /* another process holds the lane: holder_pid */
   ANELANE_UNSUPPORTED = 5,       /* not in this build or on this system */
@@ -68,7 +71,7 @@ enum {
   ANELANE_IO = 22,
   ANELANE_OUT_OF_MEMORY = 23,
   ANELANE_INTERNAL = 24,      /* a defect of this library: please report the message */
-  ANELANE_LEASE_EXPIRED = 25, /* not used for lease_max_ms, or its shape is gone */
+  ANELANE_LEASE_EXPIRED = 25, /* released, not used for lease_max_ms, or its shape is gone */
   ANELANE_FORKED = 26,        /* a call in a forked child */
   ANELANE_WRONG_THREAD = 27,  /* a blocking call in a callback */
   ANELANE_PENDING = 28        /* not finished yet */
@@ -141,8 +144,8 @@ typedef void (*anelane_progress_fn)(void* user, uint32_t shape, uint32_t layer, 
                                     uint64_t ms_left);
 /* An operation has ended; comes exactly once. Completion thread. */
 typedef void (*anelane_done_fn)(void* user, anelane_op op, anelane_status status);
-/* One line of log, without newline. Any library thread, several at once; must not call back into the library.
- */
+/* One line of log, without newline. Any library thread, several at once; must not call back into the library,
+   and must not block: the lane waits for it. */
 typedef void (*anelane_log_fn)(void* user, anelane_log_level level, const char* line);
 
 /* ---- options; initialise with the _init function, then change what you need ---- */
@@ -162,13 +165,17 @@ typedef struct anelane_lane_options {
   uint64_t admission_bound_ms; /* longest wait for a shape; 600000 */
   uint64_t drain_ms;           /* longest wait for running work at retirement; 600000 */
   const char* lock_dir;        /* NULL: /run/user/UID/anelane, else the cache folder in HOME */
-  const char* cache_dir;       /* compiled programs of the software engine; NULL: beside the lock */
+  const char* cache_dir;       /* compiled programs of the software engine; NULL: see below */
   const char* temp_dir;        /* NULL: the system's */
   const char* worker_path;     /* NULL: ANELANE_WORKER, then beside the library, then ../libexec/anelane */
-  const char*
-      record_path; /* file for a record of all decisions (anelane_replay), at most 256 MiB; NULL: none */
+  const char* record_path;     /* file for a record of all decisions (anelane_replay); NULL: none */
   uint64_t reserved[4];
 } anelane_lane_options;
+/* cache_dir NULL: "programs" beside the lock where lock_dir is given, else $XDG_CACHE_HOME/anelane/programs
+   (~/.cache/anelane/programs; macOS: ~/Library/Caches/anelane/programs), which a restart of the machine
+   leaves alone: the lock's own default place may be memory. Entries that nobody used for 14 days are removed;
+   the whole folder may be removed while no lane is open. On a home folder that lies on the network, name a
+   local one. */
 /* Load the small shapes of a model in the background once it is ready, into free room only. */
 #define ANELANE_LANE_PREWARM 1u
 
@@ -224,14 +231,21 @@ typedef struct anelane_model_info {
 typedef struct anelane_lane_stats {
   uint32_t struct_size;
   uint32_t budget, reserved_programs; /* layer programs: allowed, charged */
-  uint32_t resident, leased;          /* shapes */
+  uint32_t resident, leased;          /* shapes, now; leased: by at least one lease */
   uint32_t waiting;                   /* requests */
-  uint32_t models;
-  uint32_t compiling_shape; /* 0: none is becoming resident */
-  uint64_t compiling_ms, compiling_predicted_ms;
-  uint64_t admitted, loaded, compiled, evicted,
-      refused; /* shapes since open; loaded: from cache, compiled: not */
-  uint64_t restarts, answered, cancelled;
+  uint32_t models;                    /* loaded and not retired */
+  uint32_t compiling_shape;           /* what is being compiled; 0: nothing */
+  uint64_t compiling_ms;              /* for how long already */
+  uint64_t compiling_predicted_ms;    /* how long it was said to take; 0: nobody knew */
+  /* Counted since the lane was opened; they only grow. */
+  uint64_t admitted;  /* times that a shape became resident: loaded + compiled */
+  uint64_t loaded;    /* of these, with every program from the cache */
+  uint64_t compiled;  /* of these, with at least one program compiled */
+  uint64_t evicted;   /* times that a shape was evicted to make room */
+  uint64_t refused;   /* times that the engine had no room for a shape, before others were evicted for it */
+  uint64_t restarts;  /* workers started in place of one that died */
+  uint64_t answered;  /* requests that ended without a lease: admits done, refusals, cancelled ones */
+  uint64_t cancelled; /* requests cancelled while they waited */
   char compiling_model[64];
 } anelane_lane_stats;
 typedef struct anelane_holder {
@@ -285,8 +299,8 @@ ANELANE_API anelane_status anelane_lane_describe(anelane_lane lane, char* buf, s
    the line of what is no record, or not whole. steps and len may be NULL. */
 ANELANE_API anelane_status anelane_replay(const char* path, uint64_t* steps, char* buf, size_t cap,
                                           size_t* len, anelane_error* err);
-/* Who holds the lane at lock_dir (NULL: the default)? Needs no lane and disturbs nothing. Set
- * out->struct_size. */
+/* Who holds the lane at lock_dir (NULL: the default)? Set out->struct_size. Needs no lane, creates and
+   changes nothing: of a folder that is not there, nobody holds the lane. */
 ANELANE_API anelane_status anelane_lane_holder(const char* lock_dir, anelane_holder* out, anelane_error* err);
 /* A descriptor that is readable while a completion waits for anelane_lane_next_completion. It belongs to the
    lane; do not close or read it. */
@@ -303,8 +317,10 @@ ANELANE_API void anelane_model_options_init(anelane_model_options* options, size
 ANELANE_API anelane_status anelane_model_inspect(const char* path, anelane_model_info* out,
                                                  anelane_error* err);
 /* Starts the model's worker and checks every tensor of the folder; compiles nothing yet. Blocks until loaded,
-   failed or the deadline. MODEL_INVALID and MODEL_UNSUPPORTED name file, field or tensor, expected and found;
-   ENGINE_UNAVAILABLE: no worker executable, or of another build. */
+   failed or the deadline, at which the half-started worker is ended. A worker has 10 s to start, however late
+   the deadline is (ENGINE_CRASHED), and ten minutes for the checks. MODEL_INVALID and MODEL_UNSUPPORTED name
+   file, field or tensor, expected and found; ENGINE_UNAVAILABLE: no worker executable, one of another build,
+   or a program that leaves at once. */
 ANELANE_API anelane_status anelane_model_load(anelane_lane lane, const char* path,
                                               const anelane_model_options* options, uint64_t deadline,
                                               anelane_model* out, anelane_error* err);
@@ -324,8 +340,8 @@ ANELANE_API anelane_status anelane_model_ports(anelane_model model, uint32_t sha
                                                size_t cap, size_t* count, anelane_error* err);
 
 /* ============================================================== residency */
-/* How long until the shape is resident, were it asked for now; 0 = resident. What nobody knows yet (a first
-   compile on the software engine) counts as 250. Starts and promises nothing. */
+/* How long until the shape is resident, were it asked for now; 0 = resident. Where a part of it is not known
+   yet (a first compile on the software engine, say) it is at least 250. Starts and promises nothing. */
 ANELANE_API anelane_status anelane_predict(anelane_model model, uint32_t shape, uint64_t* ready_in_ms,
                                            anelane_error* err);
 /* Makes the shape resident and pins nothing. Blocks until then; a wait that cannot end in time is refused at
@@ -333,8 +349,7 @@ ANELANE_API anelane_status anelane_predict(anelane_model model, uint32_t shape, 
 ANELANE_API anelane_status anelane_admit(anelane_model model, uint32_t shape, uint64_t deadline,
                                          anelane_error* err);
 /* Makes the shape resident and pins it, in one ticket. A resident shape is leased on the spot, without a
-   system call or an allocation. The lease expires after lease_max_ms without a run. Errors as anelane_admit.
- */
+   system call or an allocation. It expires after lease_max_ms without a run. Errors as anelane_admit. */
 ANELANE_API anelane_status anelane_lease_acquire(anelane_model model, uint32_t shape, uint64_t deadline,
                                                  anelane_lease* out, anelane_error* err);
 /* The port's bytes in the memory shared with the worker, for zero-copy runs with this lease. Valid until
@@ -355,8 +370,7 @@ ANELANE_API anelane_status anelane_run(anelane_lease lease, const anelane_tensor
 /* One vector for each token sequence, in the order of the input: out has count rows of dim floats, row_stride
    floats apart (0: dim). Nothing is truncated: an empty or too long sequence refuses the call before anything
    runs (INVALID_SEQUENCE, SEQUENCE_TOO_LONG with item and limit). Blocks until done or the deadline.
-   item_status (may be NULL, else count of them): rows whose status is OK are valid even when the call fails.
- */
+   item_status (NULL, or count of them): rows whose status is OK are valid even when the call fails. */
 ANELANE_API anelane_status anelane_embed(anelane_model model, const anelane_tokens* items, size_t count,
                                          float* out, size_t row_stride, anelane_status* item_status,
                                          uint64_t deadline, anelane_error* err);
@@ -408,8 +422,7 @@ ANELANE_API anelane_status anelane_op_cancel_many(const anelane_op* ops, size_t 
    operation. PENDING before the end. */
 ANELANE_API anelane_status anelane_op_model(anelane_op op, anelane_model* out, anelane_error* err);
 ANELANE_API anelane_status anelane_op_lease(anelane_op op, anelane_lease* out, anelane_error* err);
-/* The vectors of start_embed: rows of cols floats. In the operation's memory, valid until anelane_op_release.
- */
+/* The vectors of start_embed: rows of cols floats, in the operation's memory until anelane_op_release. */
 ANELANE_API anelane_status anelane_op_floats(anelane_op op, const float** data, size_t* rows, size_t* cols,
                                              anelane_error* err);
 /* One output port of start_run. In the operation's memory, valid until anelane_op_release. */
