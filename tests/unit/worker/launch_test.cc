@@ -147,9 +147,8 @@ TEST_F(LaunchTest, DeathBeforeHelloQuotesTheLastWords) {
   EXPECT_EQ(unheard.code(), Code::kEngineUnavailable);
   EXPECT_TRUE(mentions(unheard, "ended with code 7") && mentions(unheard, "--version")) << unheard.message();
   EXPECT_TRUE(mentions(failure("dies_with_words"), "libfoo.so|no such luck"));
-  EXPECT_EQ(failure("killed").code(), Code::kEngineCrashed);
-  EXPECT_TRUE(mentions(failure("killed"), "killed by signal 9"));
-  EXPECT_EQ(failure("dies_after_half").code(), Code::kEngineUnavailable);
+  const Status killed = failure("killed");
+  EXPECT_TRUE(killed.code() == Code::kEngineCrashed && mentions(killed, "killed by signal 9"));
 }
 
 TEST_F(LaunchTest, L6_5_SilenceIsBoundedAndTheProcessEnded) {
