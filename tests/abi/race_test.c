@@ -146,7 +146,7 @@ static void everybody_who_waits_is_told_of_the_close(void** state) {
 /* The two meet by spinning: a barrier that sleeps would part them by more than a mapping takes. */
 struct mapper {
   anelane_lease lease;
-  atomic_int round, done; /* of the main thread, of the mapper; -1: leave */
+  atomic_int round, begun, done; /* of the main thread, of the mapper (both); round -1: leave */
   size_t mapped, expired, exhausted, other;
 };
 
@@ -163,6 +163,7 @@ static void* map_each_lease(void* argument) {
       if (turns % 200 == 0) sched_yield();
     }
     anelane_tensor tensor;
+    atomic_store(&m->begun, round);
     const anelane_status status = anelane_lease_map(m->lease, 0, &tensor, NULL);
     if (status == ANELANE_OK)
       m->mapped++;
@@ -204,6 +205,7 @@ static void no_bay_is_lost_where_a_mapping_meets_a_release(void** state) {
   for (int round = 1; round <= ROUNDS && (round <= LEAST || anelane_now_ns() < enough); round++) {
     assert_status(ANELANE_OK, anelane_lease_acquire(model, 128, in_ms(BOUND_MS), &mapper.lease, &err), &err);
     atomic_store(&mapper.round, round);
+    spin_until(&mapper.begun, round);
     for (volatile int turns = round % 1000; turns > 0; turns--) continue;
     anelane_lease_release(mapper.lease);
     spin_until(&mapper.done, round);
@@ -214,7 +216,7 @@ static void no_bay_is_lost_where_a_mapping_meets_a_release(void** state) {
                 mapper.exhausted);
   assert_int_equal(mapper.other, 0);
   assert_int_equal(mapper.exhausted, 0);
-  assert_true(mapper.mapped + mapper.expired >= LEAST);
+  assert_true(mapper.mapped > 0);
   COUNT_BAYS(after);
   assert_int_equal(after, fresh);
   close_lane(lane);
