@@ -74,6 +74,26 @@ void Driver::set_hints() {
   }
 }
 
+// Retirement and prewarm wait for a quiet stream, which a caller's own run may be the last to use.
+void Driver::ask_for_idle() {
+  for (auto& [id, model] : models_) {
+    const bool wanted = scheduler_->wants_stream_idle(id);
+    if (wanted == model->asked_for_idle) continue;
+    const auto stream = model->stream();
+    if (!stream) continue;
+    model->asked_for_idle = wanted;
+    if (!wanted) {
+      stream->tell_idle(nullptr);
+      continue;
+    }
+    stream->tell_idle([lane = lane_, weak = std::weak_ptr<LaneModel>(model)] {
+      if (const auto m = weak.lock())
+        m->lane->loop().post([lane, m] { lane->driver().feed(worker_event(EventKind::kStreamIdle, *m)); });
+    });
+    if (stream->idle()) events_.push_back(worker_event(EventKind::kStreamIdle, *model));
+  }
+}
+
 void Driver::feed(Event event) {
   if (stopped_) return;
   events_.push_back(event);
@@ -89,6 +109,7 @@ void Driver::feed(Event event) {
     const auto span = scheduler_->step(now, next);
     const std::vector<Action> actions(span.begin(), span.end());
     for (const Action& action : actions) carry_out(action);
+    ask_for_idle();
     if (!broken_told_ && !scheduler_->broken().empty()) {
       broken_told_ = true;  // everybody has been answered, and will be (L4.14)
       log_line(LogLevel::kError, "the scheduler of lane " + std::to_string(lane_->id()) +

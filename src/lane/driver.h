@@ -78,6 +78,7 @@ class Driver {
   void feed(sched::Event event);
   void carry_out(const sched::Action& action);
   void set_hints();
+  void ask_for_idle();
   void publish_time(sched::Time now);
   void arm_timer();
   std::shared_ptr<LaneModel> model_of(sched::WorkerId worker) const;

@@ -226,6 +226,7 @@ Status Driver::take_report(const std::shared_ptr<LaneModel>& model, const worker
     model->phase.store(LaneModel::Phase::kReady);
   }
   model->set_stream(stream);
+  model->asked_for_idle = false;
   Event e;
   e.kind = EventKind::kWorkerReady;
   e.worker = model->worker;

@@ -64,6 +64,7 @@ class LaneModel {
   sched::Generation generation = 0;  // of the link
   std::shared_ptr<WorkerLink> link;
   std::vector<std::function<void(Status)>> on_retired;
+  bool asked_for_idle = false;       // of the present stream
   std::vector<Status> last_failure;  // one for each rung: the worker's own words
   std::string last_fault;            // why the last worker broke off, or its replacement did not start
   struct Admission {                 // what is on its way to the worker or running there

@@ -2,6 +2,8 @@
 // system call never meets a descriptor of somebody else; breaking off only shuts the socket down.
 #include "lane/worker_stream.h"
 
+#include <utility>
+
 namespace anelane {
 
 WorkerStream::WorkerStream(std::unique_ptr<worker::WorkerHandle> handle, std::shared_ptr<worker::Arena> arena,
@@ -37,10 +39,16 @@ void WorkerStream::give_back() {
   std::function<void()> wake;
   {
     std::lock_guard lock(mutex_);
-    holder_ = Holder::kNone;
+    const bool by_caller = std::exchange(holder_, Holder::kNone) == Holder::kCaller;
     wake.swap(loop_wake_);
+    if (!wake && by_caller) wake = idle_wake_;
   }
   if (wake) wake();
+}
+
+void WorkerStream::tell_idle(std::function<void()> fn) {
+  std::lock_guard lock(mutex_);
+  idle_wake_ = std::move(fn);
 }
 
 bool WorkerStream::idle() const {

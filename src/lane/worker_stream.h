@@ -39,6 +39,9 @@ class WorkerStream {
   void forget_loop_request();
   void give_back();  // by whoever has it
   bool idle() const;
+  // While set, `fn` is called (any thread) each time that a caller gives the permit back and nobody takes it:
+  // the lane thread sees only its own exchanges end.
+  void tell_idle(std::function<void()> fn);
   // Nobody gets it any more; wakes a caller that waits for a reply (end of stream).
   void break_off();
   bool broken() const;
@@ -66,7 +69,7 @@ class WorkerStream {
   mutable std::mutex mutex_;  // everything below
   Holder holder_ = Holder::kNone;
   bool broken_ = false;
-  std::function<void()> loop_wake_;
+  std::function<void()> loop_wake_, idle_wake_;
   std::vector<uint32_t> bay_users_;
 };
 
