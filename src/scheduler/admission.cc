@@ -117,7 +117,7 @@ void Scheduler::Core::admission_failed(Worker& w, const Event& e) {
   set_state(s, SlotState::kAbsent);
   end_admission(w);
   forget_promise(s);
-  if (e.permanent)
+  if (e.permanent && !ANELANE_BUG(33))
     failures_.remember(w.program, w.ladder[s.rung], e.code, now_,
                        now_ + (ANELANE_BUG(25) ? 2 : 1) * kFailureMemory);
   answer_all(s, e.code, code_info(e.code).retry_after_ms);

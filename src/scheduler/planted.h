@@ -37,6 +37,7 @@ inline constexpr const char* kPlantedBugs[] = {
     "nobody is told early",
     "the last release is not told",
     "prewarm starts while tickets wait",
+    "a deterministic error is forgotten at once",
 };
 
 }  // namespace anelane::sched

@@ -85,6 +85,7 @@ void Oracle::after(Time now, const sched::Event& e, std::span<const sched::Actio
   for (const sched::Action& a : actions) take_action(now, e, a);
   check_books(now);
   check_waits(now, e);
+  check_memory(now, e);
   check_idle_gates(now);
   check_idle_room(now);
   if (steps_ % 16 == 0) check_snapshot(now);

@@ -118,6 +118,7 @@ class Oracle : public Watcher {
   void check_idle_gates(Time now);
   void check_idle_room(Time now);
   void check_waits(Time now, const sched::Event& e);
+  void check_memory(Time now, const sched::Event& e);
   void check_passing(Time now, uint32_t model, uint32_t rung);
   void hear_excuses(Time now);
   bool fits_beside_earmarks(uint32_t model, uint32_t rung) const;

@@ -24,6 +24,14 @@ void Oracle::check_quiet(Time now) {
   }
 }
 
+// L4.16: whoever asks for what failed for good a moment ago is told so, and queues for nothing.
+void Oracle::check_memory(Time now, const sched::Event& e) {
+  if (e.kind != EventKind::kRequest || opened_ == nullptr || !tickets_.contains(e.ticket)) return;
+  const Ticket& t = tickets_.at(e.ticket);
+  if (now < failed_until(t.model, t.rung))
+    fail(now, shape(t.model, t.rung) + " is queued though its program failed within 15 s (L4.16)");
+}
+
 void Oracle::on_drop(Time now, const sched::Action& a, uint32_t m) {
   Rung& r = workers_[m].rungs[a.rung];
   if (!r.queued) return fail(now, shape(m, a.rung) + " is dropped but was not queued");

@@ -103,6 +103,31 @@ TEST(Admission, L4_15_ReclaimIsWaitedForBeforeTheRetry) {
   EXPECT_EQ(lane.drain(), Lines{"compile 1:1"});
 }
 
+TEST(Admission, L4_16_WhatIsResidentIsServedThoughTheProgramFailedElsewhere) {
+  BenchLane lane;
+  const auto model = [&] {
+    WorkerSpec spec;
+    spec.program = "p";
+    spec.layers = 4;
+    spec.ladder = {128};
+    spec.seed_compile.fill(kUnknown);
+    spec.seed_load.fill(kUnknown);
+    const WorkerId w = lane.scheduler.add_worker(spec);
+    lane.ready(w, 1);
+    return w;
+  };
+  const WorkerId a = model(), b = model();
+  lane.make_resident(b, 0, 1);
+  lane.request(2, a, 0);
+  lane.sent(a, 0);
+  lane.failed(a, 0, Code::kCompileFailed, true);
+  lane.drain();
+  lane.request(3, b, 0);
+  EXPECT_EQ(lane.drain(), Lines{"grant 3"});
+  lane.request(4, a, 0);
+  EXPECT_EQ(lane.drain(), Lines{"answer 4 COMPILE_FAILED"});
+}
+
 TEST(Admission, L4_16_WorkersOfOneProgramShareTheMemoryAndOthersDoNot) {
   BenchLane lane;
   const auto model = [&](const std::string& program) {
