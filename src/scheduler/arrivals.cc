@@ -106,11 +106,7 @@ void Scheduler::Core::take(Ticket* t) {
   t->state = TicketState::kWaiting;
   t->arrival = now_;
   t->order = ++arrivals_;
-  if (s.state == SlotState::kResident && s.worker->serves() && !s.held && s.demand.empty()) {
-    s.demand.join(t);
-    return grant(t);
-  }
-  wait_for(t);
+  wait_for(t);  // where nothing holds it back, the decision that follows grants it
 }
 
 void Scheduler::Core::cancel(TicketId id) {

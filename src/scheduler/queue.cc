@@ -56,11 +56,12 @@ void Scheduler::Core::remove_from_queue(Shape& s) {
 }
 
 // The worker is ready again: each of its entries is placed as a new one would be, with its own key (L4.11).
+// The highest key first, so that none of them overtakes another at an accepted request's cost either.
 void Scheduler::Core::return_entries(Worker& w) {
   std::vector<Shape*> entries;
   for (Shape& s : w.shapes)
     if (s.queued) entries.push_back(&s);
-  std::sort(entries.begin(), entries.end(), [](const Shape* a, const Shape* b) { return a->own < b->own; });
+  std::sort(entries.begin(), entries.end(), [](const Shape* a, const Shape* b) { return b->own < a->own; });
   for (Shape* s : entries) remove_from_queue(*s);
   for (Shape* s : entries) requeue(*s);
 }

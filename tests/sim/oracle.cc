@@ -96,8 +96,10 @@ void Oracle::pass_time(Time now, const sched::Event& e) {
   if (e.kind != EventKind::kTimer) return;
   for (Worker& w : workers_) {
     if (w.work && w.work->load && w.work->sent && !w.work->lost && !w.work->repriced &&
-        w.work->predicted != kUnknown && now >= w.work->sent_at + 2 * w.work->predicted + kSlack)
+        w.work->predicted != kUnknown && now >= w.work->sent_at + 2 * w.work->predicted + kSlack) {
       w.work->repriced = true;
+      w.work->predicted = costs_.compile(static_cast<uint32_t>(&w - workers_.data()), w.work->rung);
+    }
     if (w.work && w.work->lost && now >= w.work->lost_at + options_.gate_hold) w.work->holds = false;
     for (Rung& r : w.rungs) {
       for (auto it = r.offered.begin(); it != r.offered.end();) {
@@ -154,6 +156,9 @@ void Oracle::take_event(Time now, const sched::Event& e) {
       w.faults &= 1u;  // what was armed died with its process; that it crashed is remembered
       costs_.report(m, e.mask);
       for (Rung& r : w.rungs) r.maybe_placed = true;
+      for (Worker& any : workers_)  // who stands where was decided anew
+        for (Rung& r : any.rungs)
+          if (&any == &w || (r.follows && r.follows->first == m)) r.follows.reset();
       return;
     case EventKind::kStartFailed:
       if (w.state == Worker::State::kStarting) w.state = Worker::State::kNoProcess;
@@ -249,7 +254,7 @@ void Oracle::take_exit(Time now, uint32_t m) {
   if (w.state == Worker::State::kNoProcess || w.state == Worker::State::kRetired) return;
   if (w.work && w.work->lost && (!w.work->load || w.work->repriced || !options_.parallel_load) &&
       options_.daemon_goes_on) {
-    const Time left = w.work->repriced ? costs_.compile(m, w.work->rung) : w.work->predicted;
+    const Time left = w.work->predicted;
     const Time rest = left == kUnknown
                           ? options_.gate_hold
                           : std::clamp<Time>(left - (now - w.work->sent_at), 0, options_.gate_hold);

@@ -217,7 +217,8 @@ void Oracle::hear_excuses(Time now) {
   size_t entries = 0;
   for (const Worker& w : workers_)
     for (const Rung& r : w.rungs) entries += r.queued ? 1 : 0;
-  if (entries < 2) return;
+  // One alone can still pass what the end of an eviction sends back to the queue.
+  if (entries < (evictions_under_way() ? 1 : 2)) return;
   for (const sched::QueueView& q : world_.scheduler().snapshot(now).queue) {
     const uint32_t m = model_of_.at(q.worker);
     for (uint32_t r = 0; r < workers_[m].rungs.size(); ++r) {

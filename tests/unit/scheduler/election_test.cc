@@ -142,5 +142,25 @@ TEST(Election, L3_5_AHeadShortUnderItsOwnLimitHoldsBackItsModelOnly) {
   EXPECT_EQ(lane.drain(), (Lines{"grant 4", "evict 1:0"}));
 }
 
+TEST(Election, L3_5_ALateComerOfACohortDoesNotLeasePastAHeadThatSettlesAtThatInstant) {
+  BenchLane lane(BenchLane::options_with(8));
+  const WorkerId a = lane.model(4, {-1, -1, 1000.0});
+  lane.request(1, a, 0);
+  lane.sent(a, 0);
+  lane.done(a, 0);
+  lane.request(2, a, 1, -1, false);
+  lane.sent(a, 1);
+  lane.done(a, 1);
+  lane.request(3, a, 1);
+  lane.at(300);  // the offer is over
+  lane.request(4, a, 2);
+  lane.drain();
+  lane.now += BenchLane::ms(50);
+  lane.take(2);
+  EXPECT_TRUE(lane.drain().empty());
+  lane.cancel(4);
+  EXPECT_EQ(lane.drain(), (Lines{"answer 4 CANCELLED", "drop 1:2", "grant 2"}));
+}
+
 }  // namespace
 }  // namespace anelane::sched

@@ -142,5 +142,17 @@ TEST(Queue, L4_10_WithoutAPromiseItIsDroppedWhenItsLastTicketLeaves) {
   EXPECT_EQ(lane.drain(), (Lines{"answer 2 CANCELLED", "drop 2:0"}));
 }
 
+TEST(Queue, L4_11_EntriesThatReturnTogetherDoNotOvertakeEachOtherAtAnAcceptedRequestsCost) {
+  BenchLane lane;
+  const WorkerId a = lane.model(4, {200.0, 1000.0});
+  lane.fault(a);
+  lane.exit(a);
+  lane.request(1, a, 1, 1250);
+  lane.request(2, a, 0);
+  lane.drain();
+  lane.at(100).ready(a, 2);  // ready at 1100, or at 1300 behind the other
+  EXPECT_EQ(lane.drain(), Lines{"compile 1:1"});
+}
+
 }  // namespace
 }  // namespace anelane::sched
