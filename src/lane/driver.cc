@@ -162,8 +162,7 @@ void Driver::carry_out(const Action& action) {
     case ActionKind::kSpawn:
       return spawn(action);
     case ActionKind::kCloseWorker:
-      if (auto model = model_of(action.worker); model && model->link) model->link->end(limits::kExitAskMs);
-      return;
+      return close_worker(action);
     case ActionKind::kRetired:
       if (auto model = model_of(action.worker)) {
         model->phase.store(LaneModel::Phase::kRetired);

@@ -90,6 +90,8 @@ class Driver {
   void answer(const sched::Action& action);
   void spawn(const sched::Action& action);
   void recover(const sched::Action& action);
+  void close_worker(const sched::Action& action);
+  void abort_launch(const LaneModel* model);
   void log_prewarm(const LaneModel& model, const sched::Action& action);
 
   void start_worker(std::shared_ptr<LaneModel> model, sched::Generation generation, Started done);

@@ -89,8 +89,7 @@ void Driver::drop_start(const std::shared_ptr<LaneModel>& model, Status why) {
   if (it == starting_.end()) return;
   auto told = std::move(it->second.second);
   starting_.erase(it);
-  for (Launch& launch : launches_)
-    if (launch.model == model.get()) launch.abort->store(true);
+  abort_launch(model.get());
   end_failed_start(model, why);
   told(std::move(why));
 }
@@ -149,6 +148,7 @@ void Driver::launched(std::shared_ptr<LaneModel> model, sched::Generation genera
   if (model->link) model->link->close();
   model->link = *link;
   model->generation = generation;
+  if (model->phase.load() == LaneModel::Phase::kRetiring) return model->link->end(0);  // retired meanwhile
 
   worker::LoadBody load;
   load.path = model->path;
@@ -317,13 +317,27 @@ void Driver::recover(const sched::Action& action) {
   model->link->end(limits::kExitAskMs);
 }
 
+void Driver::abort_launch(const LaneModel* model) {
+  for (Launch& launch : launches_)
+    if (launch.model == model) launch.abort->store(true);
+}
+
+// Retired. One that is still being started is given up, or ends as soon as it is up (launched).
+void Driver::close_worker(const sched::Action& action) {
+  const auto model = model_of(action.worker);
+  if (!model) return;
+  if (model->link) return model->link->end(limits::kExitAskMs);
+  abort_launch(model.get());
+}
+
 void Driver::spawn(const sched::Action& action) {
   auto model = model_of(action.worker);
   if (!model) return;
   start_worker(model, action.generation, [this, model, generation = action.generation](Status status) {
     if (status.ok() || ending_) return;
     model->last_fault = status.message();
-    log_line(LogLevel::kWarn, "a new worker for " + model->name + " did not start: " + status.message());
+    if (model->phase.load() == LaneModel::Phase::kReady)
+      log_line(LogLevel::kWarn, "a new worker for " + model->name + " did not start: " + status.message());
     Event e;
     e.worker = model->worker;
     e.generation = generation;

@@ -263,7 +263,8 @@ void RunOperation::begin() {
 }
 
 void RunOperation::answered(Result<worker::Frame> reply) {
-  if (ended()) {  // drained
+  if (ended()) {  // drained, or the lane is closing
+    lane_->loop().cancel_timer(&deadline_timer_);
     run_.reset();
     return;
   }

@@ -27,6 +27,14 @@ Status crashed() {
   return error(Code::kEngineCrashed, "the worker of this model ended; a new one is being started, ask again");
 }
 
+// However the channel broke, the caller is told the same: its request may have run, and a new worker comes.
+Status broke_off(const Status& why) {
+  if (why.code() == Code::kEngineCrashed) return why;
+  return error(
+      Code::kEngineCrashed,
+      "the worker of this model broke off; a new one is being started, ask again. Why: " + why.message());
+}
+
 }  // namespace
 
 WorkerLink::WorkerLink(LoopThread* loop, std::shared_ptr<WorkerStream> stream, Events events)
@@ -237,7 +245,7 @@ void WorkerLink::fail(Status why) {
   if (fault) fault(why);
   if (run) {
     stream_->give_back();
-    run->exchange.done(why);
+    run->exchange.done(broke_off(why));
   }
   for (auto& [id, exchange] : queue) exchange.done(crashed());
 }

@@ -198,10 +198,10 @@ void Scheduler::Core::end_lost_admission(Worker& w) {
 }
 
 void Scheduler::Core::start_failed(Worker& w) {
+  if (w.state == WorkerState::kRetiring) return exit_confirmed(w);  // retired while it was being started
   if (w.state != WorkerState::kStarting) return;
   count_crash(w);
   w.state = WorkerState::kWaiting;
-  if (w.retire_asked) return retired(w);
   schedule_start(w);
 }
 

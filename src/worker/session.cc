@@ -12,8 +12,7 @@
 #include "base/limits.h"
 #include "models/model.h"
 #include "worker/engine_choice.h"
-#include "worker/frame_io.h"
-#include "worker/worker_handle.h"
+#include "worker/fault_points.h"
 
 namespace anelane::worker {
 namespace {
@@ -52,7 +51,7 @@ auto guarded(const Work& work) -> decltype(work()) {
 }  // namespace
 
 Status Session::reply(const Frame& frame) {
-  return send_frame(stream_, frame, kNoDeadline);
+  return send_at_fault_point(stream_, frame);
 }
 
 Status Session::greet(const Frame& init) {

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "worker/activity.h"
 #include "worker/control_thread.h"
+#include "worker/fault_points.h"
 #include "worker/frame_io.h"
 #include "worker/protocol.h"
 #include "worker/session.h"
@@ -51,7 +52,9 @@ Status serve_with_control(LoopEnds ends, bool in_process) {
   // Gone before `control`: its programs are unloaded while the watch goes on, for an unload may get stuck as
   // well.
   Session session(ends.stream.get(), std::move(ends.arena), &activity);
-  return serve_stream(ends.stream.get(), &session, activity);
+  Status status = serve_stream(ends.stream.get(), &session, activity);
+  end_at_fault_point(ends.stream.get());
+  return status;
 }
 
 }  // namespace

@@ -1,0 +1,13 @@
+# Fails unless the variable that switches fault points on is named in the test's worker and nowhere else.
+foreach(kind WORKER LIBRARY FAULTY)
+  file(STRINGS "${${kind}}" found REGEX "ANELANE_WORKER_FAULT" LIMIT_COUNT 1)
+  set(wanted ${EXPECTED})
+  if(kind STREQUAL "FAULTY")
+    set(wanted 1)
+  endif()
+  if(wanted AND NOT found)
+    message(FATAL_ERROR "${${kind}} has no fault points")
+  elseif(NOT wanted AND found)
+    message(FATAL_ERROR "${${kind}} has fault points: ${found}")
+  endif()
+endforeach()
