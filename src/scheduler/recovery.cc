@@ -5,6 +5,7 @@
 // is gone → waiting (back-off, quarantine) → starting → ready. An exit that stays unconfirmed closes the
 // worker.
 #include <algorithm>
+#include <utility>
 
 #include "scheduler/core.h"
 
@@ -171,12 +172,14 @@ void Scheduler::Core::exit_confirmed(Worker& w) {
   if (w.admission.active()) end_lost_admission(w);
   for (Shape& s : w.shapes) {
     if (s.state == SlotState::kAbsent) continue;
+    Worker* asked = std::exchange(s.evicted_for_refusal, nullptr);
     if (s.state == SlotState::kEvicting) end_eviction(s);
     while (Ticket* t = s.offered.first()) offer_over(t);
     s.gate->force_close();
     s.held = true;
     s.wake = false;
     set_state(s, SlotState::kAbsent);
+    if (asked != nullptr && asked != &w) reclaim_then_retry(*asked);  // the victim is gone all the same
   }
   w.ending = w.broken = false;
   if (w.retire_asked) return retired(w);

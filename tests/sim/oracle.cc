@@ -267,6 +267,11 @@ void Oracle::take_exit(Time now, uint32_t m) {
       tickets_[id].lost = true;
     }
     w.rungs[r].offered.clear();
+    for (Worker& asker : workers_) {
+      if (!asker.work || asker.work->victim != std::pair{m, r}) continue;
+      asker.work->victim.reset();
+      ++asker.work->evictions;
+    }
     if (w.rungs[r].slot != Slot::kAbsent) move(m, r, Slot::kAbsent);
     gone(now, m, r);
   }

@@ -94,12 +94,12 @@ void Oracle::check_idle_gates(Time now) {
         const Rung& rung = workers_[m].rungs[r];
         if (!rung.queued) continue;
         if (!rung.waiting.empty() && rung.maybe_earmarked) all_could = false;  // room may be kept for it
+        costs += std::max<Time>(0, costs_.predicted(m, r));
         if (as_load(m, r) != load) {
           all_could = all_could && fits(m);  // no starved rival
           continue;
         }
         any = true;
-        costs += std::max<Time>(0, costs_.predicted(m, r));
         all_could = all_could && workers_[m].state == Worker::State::kReady && !workers_[m].draining &&
                     !workers_[m].work && now >= rung.entry_arrival + options_.settle && fits(m);
       }

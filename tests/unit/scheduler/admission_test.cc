@@ -157,5 +157,26 @@ TEST(Admission, L4_16_WorkersOfOneProgramShareTheMemoryAndOthersDoNot) {
   EXPECT_TRUE(lane.drain().empty());
 }
 
+TEST(Admission, L4_15_AVictimWhoseProcessIsClosedFirstIsGoneAllTheSame) {
+  Options o;
+  o.drain = BenchLane::ms(1000);
+  BenchLane lane(o);
+  const WorkerId a = lane.model(4, {-1}), b = lane.model(4, {-1, -1});
+  lane.make_resident(b, 1, 1);
+  lane.request(2, b, 0);
+  lane.sent(b, 0);
+  lane.done(b, 0);  // leased, and in use
+  lane.request(3, a, 0);
+  lane.sent(a, 0);
+  lane.drain();
+  lane.failed(a, 0, Code::kResourcesExhausted);
+  EXPECT_EQ(lane.drain(), Lines{"evict 2:1"});  // it waits for the stream
+  lane.retire(b);
+  lane.at(5000);
+  EXPECT_EQ(lane.drain(), Lines{"close 2"});
+  lane.exit(b);
+  EXPECT_EQ(lane.drain(), (Lines{"compile 1:0", "retired 2"}));
+}
+
 }  // namespace
 }  // namespace anelane::sched
