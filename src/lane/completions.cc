@@ -53,7 +53,18 @@ Status Completions::ensure_thread() {
 void Completions::call(std::function<void()> call) {
   std::lock_guard lock(mutex_);
   calls_.push_back(std::move(call));
-  wake_.notify_one();
+  if (batches_ == 0) wake_.notify_one();
+}
+
+Completions::Batch::Batch(Completions& completions) : completions_(completions) {
+  std::lock_guard lock(completions_.mutex_);
+  ++completions_.batches_;
+}
+
+Completions::Batch::~Batch() {
+  std::lock_guard lock(completions_.mutex_);
+  --completions_.batches_;
+  completions_.wake_.notify_one();
 }
 
 uint64_t Completions::queue(std::shared_ptr<Operation> op) {

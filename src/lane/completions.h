@@ -29,6 +29,17 @@ class Completions {
   Status ensure_thread();
   // Runs `call` on the completion thread, in order. Any thread.
   void call(std::function<void()> call);
+  // While one lives, calls do not wake the completion thread one by one; it is woken once at the end.
+  class Batch {
+   public:
+    explicit Batch(Completions& completions);
+    ~Batch();
+    Batch(const Batch&) = delete;
+    Batch& operator=(const Batch&) = delete;
+
+   private:
+    Completions& completions_;
+  };
   // Queues an ended operation for next_completion; the number is for forget(), 0 when it was not queued. Any
   // thread.
   uint64_t queue(std::shared_ptr<Operation> op);
@@ -41,11 +52,12 @@ class Completions {
  private:
   Completions() = default;
   void serve();
+  void mark_empty();  // with mutex_ held
 
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> calls_;
-  void mark_empty();  // with mutex_ held
+  int batches_ = 0;
   std::map<uint64_t, std::shared_ptr<Operation>> queued_;
   uint64_t last_number_ = 0;
   std::thread thread_;

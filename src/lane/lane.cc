@@ -200,6 +200,7 @@ void Lane::cancel(std::vector<std::shared_ptr<Operation>> ops) {
       std::lock_guard lock(self->cancels_mutex_);
       asked.swap(self->cancels_);
     }
+    const Completions::Batch batch(*self->completions_);
     for (const auto& op : asked) op->cancel_now();
   });
 }

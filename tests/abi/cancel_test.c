@@ -77,8 +77,8 @@ static void ten_thousand_are_cancelled_with_one_wake_up(void** state) {
   const unsigned long before = sleeps_of_others();
   assert_int_equal(anelane_op_cancel_many(ops, MANY), ANELANE_OK);
   wait_for_answers(MANY);
-  /* The lane thread once; the completion thread, which hears of each as it comes, whenever it was quicker. */
-  assert_in_range(sleeps_of_others() - before, 0, MANY / 10);
+  /* The lane thread once, the completion thread once; and some for what else may happen on a lane. */
+  assert_in_range(sleeps_of_others() - before, 1, 20);
   assert_int_equal(waiting_in(lane), 0);
   assert_int_equal(anelane_op_cancel_many(ops, MANY), ANELANE_OK); /* ended: passed over */
   for (int i = 0; i < MANY; i++) anelane_op_release(ops[i]);

@@ -1,3 +1,4 @@
+cmake_minimum_required(VERSION 3.22)
 # Fails unless the variable that switches fault points on is named in the test's worker and nowhere else.
 foreach(kind WORKER LIBRARY FAULTY)
   file(STRINGS "${${kind}}" found REGEX "ANELANE_WORKER_FAULT" LIMIT_COUNT 1)
