@@ -1,8 +1,8 @@
 // How the scheduler scales: the cost of a step with few and with many waiting tickets, of ten thousand
 // cancels, and of whole random histories with and without the oracle. Figures are ratios where machines
 // differ.
-#include <ctime>
 #include <cstdio>
+#include <ctime>
 
 #include "trial.h"
 
