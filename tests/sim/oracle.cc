@@ -72,8 +72,9 @@ void Oracle::before(Time now, const sched::Event& e) {
   hear_excuses(now);
   replaced_ = e.kind == EventKind::kWorkerReady || e.kind == EventKind::kFault ||
               e.kind == EventKind::kExitConfirmed || e.kind == EventKind::kStartFailed;
-  starved_before_ = {starved_at(false, now), starved_at(true, now)};
   pass_time(now, e);
+  // After that: an offer that ends now leaves a victim, and no head is starved for want of it.
+  starved_before_ = {starved_at(false, now), starved_at(true, now)};
   take_event(now, e);
 }
 
@@ -198,6 +199,7 @@ void Oracle::take_admission_done(Time now, const sched::Event& e, uint32_t m) {
   if (e.code == Code::kResourcesExhausted) {
     w.work->sent = false;
     w.work->refused = w.work->paused = w.work->undecided = true;
+    w.work->prewarm = false;  // whoever joined it makes it an admission like any other (L9.2)
     w.work->victim.reset();
     return;  // the actions tell whether it goes on
   }
