@@ -164,11 +164,12 @@ typedef struct anelane_lane_options {
   uint32_t soft_threads;       /* threads of the software engine; 0 = one for each core */
   uint64_t admission_bound_ms; /* longest wait for a shape; 600000 */
   uint64_t drain_ms;           /* longest wait for running work at retirement; 600000 */
-  const char* lock_dir;        /* NULL: /run/user/UID/anelane, else the cache folder in HOME */
-  const char* cache_dir;       /* compiled programs of the software engine; NULL: see below */
-  const char* temp_dir;        /* NULL: the system's */
-  const char* worker_path;     /* NULL: ANELANE_WORKER, then beside the library, then ../libexec/anelane */
-  const char* record_path;     /* file for a record of all decisions (anelane_replay); NULL: none */
+  /* Absolute paths: a host's current folder may change. */
+  const char* lock_dir;    /* NULL: /run/user/UID/anelane, else the cache folder in HOME */
+  const char* cache_dir;   /* compiled programs of the software engine; NULL: see below */
+  const char* temp_dir;    /* NULL: the system's */
+  const char* worker_path; /* NULL: ANELANE_WORKER, then beside the library, then ../libexec/anelane */
+  const char* record_path; /* file for a record of all decisions (anelane_replay); NULL: none */
   uint64_t reserved[4];
 } anelane_lane_options;
 /* cache_dir NULL: "programs" beside the lock where lock_dir is given, else $XDG_CACHE_HOME/anelane/programs
@@ -276,9 +277,10 @@ ANELANE_API anelane_status anelane_set_log(anelane_log_fn fn, void* user, anelan
 /* =================================================================== lane */
 /* Fills `size` bytes (sizeof of your header's struct) with the defaults. */
 ANELANE_API void anelane_lane_options_init(anelane_lane_options* options, size_t size);
-/* Takes the lane of this user (options NULL: defaults). Another process holds it: waits until the deadline,
-   then LANE_BUSY names the holder. The same lock_dir again in this process is the same lane, counted; the
-   options must agree (INVALID_ARGUMENT names the one that does not). Starts one thread, and no worker yet. */
+/* Takes the lane of this user (options NULL: defaults). Another process holds it: waits until the deadline
+   (NO_DEADLINE: for admission_bound_ms), then LANE_BUSY names the holder. The same lock_dir again in this
+   process is the same lane, counted; the options must agree (INVALID_ARGUMENT names the one that does not).
+   Starts one thread, and no worker yet. */
 ANELANE_API anelane_status anelane_lane_open(const anelane_lane_options* options, uint64_t deadline,
                                              anelane_lane* out, anelane_error* err);
 /* Gives one open back; the last one answers all waiting calls with CLOSED, ends the workers in good order
@@ -370,7 +372,8 @@ ANELANE_API anelane_status anelane_run(anelane_lease lease, const anelane_tensor
 /* One vector for each token sequence, in the order of the input: out has count rows of dim floats, row_stride
    floats apart (0: dim). Nothing is truncated: an empty or too long sequence refuses the call before anything
    runs (INVALID_SEQUENCE, SEQUENCE_TOO_LONG with item and limit). Blocks until done or the deadline.
-   item_status (NULL, or count of them): rows whose status is OK are valid even when the call fails. */
+   item_status (NULL, or count of them): rows whose status is OK are valid even when the call fails. A call
+   that is refused as a whole gives every row its status. */
 ANELANE_API anelane_status anelane_embed(anelane_model model, const anelane_tokens* items, size_t count,
                                          float* out, size_t row_stride, anelane_status* item_status,
                                          uint64_t deadline, anelane_error* err);

@@ -74,7 +74,7 @@ bool is_stream_socket(int fd) {
 }
 
 void set_signals() {
-  for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE}) std::signal(signal, SIG_IGN);
+  for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
 }
 
 int explain() {

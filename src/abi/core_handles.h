@@ -3,6 +3,8 @@
 #pragma once
 #include <anelane.h>
 
+#include <cstddef>
+
 #include "abi/handle_bits.h"
 #include "lane/lease_fast_path.h"
 
@@ -11,6 +13,12 @@ namespace anelane::abi {
 inline bool means(const ModelCore& core, anelane_model handle) {
   const uint64_t generation = core.generation.load(std::memory_order_acquire) & kGenerationMask;
   return (generation & 1) != 0 && generation == generation_of(handle.bits);
+}
+// What report() writes for a call that went well, as far as anybody looks at it then.
+inline void report_ok(anelane_error* err) {
+  if (err == nullptr || err->struct_size < offsetof(anelane_error, message) + 1) return;
+  err->status = ANELANE_OK;
+  err->message[0] = '\0';
 }
 // The core a model handle means; nullptr: stale or forged.
 inline ModelCore* find_core(anelane_model handle) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "abi/entry.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/limits.h"
 #include "lane/describe.h"
@@ -138,6 +139,11 @@ anelane_lane_stats make_stats(Lane& lane) {
   return out;
 }
 
+// "Only the lane's own bounds" holds for a busy lane too.
+uint64_t bounded(uint64_t deadline, const LaneOptions& options) {
+  return deadline != ANELANE_NO_DEADLINE ? deadline : now_ns() + options.admission_bound_ms * 1'000'000;
+}
+
 }  // namespace
 
 extern "C" {
@@ -157,7 +163,7 @@ ANELANE_API anelane_status anelane_lane_open(const anelane_lane_options* options
     ANELANE_TRY(check_may_block());
     ANELANE_ASSIGN(const LaneOptions wanted, read_options(options));
     tables().lane_was_opened.store(true);
-    ANELANE_ASSIGN(std::shared_ptr<Lane> lane, Lane::open(wanted, deadline));
+    ANELANE_ASSIGN(std::shared_ptr<Lane> lane, Lane::open(wanted, bounded(deadline, wanted)));
     const uint64_t bits = tables().lanes.insert(std::make_shared<OpenLane>(OpenLane{lane}));
     if (bits == 0) {
       (void)lane->close(0);

@@ -61,6 +61,7 @@ ANELANE_API anelane_status anelane_lease_acquire(anelane_model handle, uint32_t 
         // The core may have changed hands since it was found; then the lease is of somebody else's shape.
         if (means(*core, handle)) {
           *out = lease_handle(id);
+          report_ok(err);
           return ANELANE_OK;
         }
         release_lease(id);

@@ -26,6 +26,13 @@ Status embed_into(const std::shared_ptr<EmbedOperation>& op, float* out, size_t 
   return status;
 }
 
+// A call that is refused as a whole: no row is good.
+Status refused(Status why, anelane_status* item_status, size_t count) {
+  if (item_status != nullptr && count <= limits::kMaxItemsPerCall)
+    std::fill_n(item_status, count, static_cast<anelane_status>(why.code()));
+  return why;
+}
+
 }  // namespace
 
 extern "C" {
@@ -36,8 +43,9 @@ ANELANE_API anelane_status anelane_embed(anelane_model model, const anelane_toke
   return entry(err, [&]() -> Status {
     if (out == nullptr) return null_argument("out");
     ANELANE_TRY(check_may_block());
-    ANELANE_ASSIGN(const std::shared_ptr<EmbedOperation> op, make_embed(model, items, count, deadline));
-    return embed_into(op, out, row_stride, item_status);
+    const auto op = make_embed(model, items, count, deadline);
+    if (!op.ok()) return refused(op.status(), item_status, count);
+    return embed_into(*op, out, row_stride, item_status);
   });
 }
 
@@ -47,8 +55,9 @@ ANELANE_API anelane_status anelane_embed_texts(anelane_model model, const char* 
   return entry(err, [&]() -> Status {
     if (out == nullptr) return null_argument("out");
     ANELANE_TRY(check_may_block());
-    ANELANE_ASSIGN(const std::shared_ptr<EmbedOperation> op, make_embed_texts(model, utf8, count, deadline));
-    return embed_into(op, out, row_stride, item_status);
+    const auto op = make_embed_texts(model, utf8, count, deadline);
+    if (!op.ok()) return refused(op.status(), item_status, count);
+    return embed_into(*op, out, row_stride, item_status);
   });
 }
 

@@ -64,6 +64,31 @@ StdioGuard::StdioGuard() {
   }
 }
 
+namespace {
+bool is_pending(int signal) {
+  sigset_t pending;
+  return ::sigpending(&pending) == 0 && sigismember(&pending, signal) == 1;
+}
+}  // namespace
+
+FileSizeSignalHeld::FileSizeSignalHeld() : was_pending_(is_pending(SIGXFSZ)) {
+  sigset_t held;
+  sigemptyset(&held);
+  sigaddset(&held, SIGXFSZ);
+  pthread_sigmask(SIG_BLOCK, &held, &before_);
+}
+
+FileSizeSignalHeld::~FileSizeSignalHeld() {
+  if (!was_pending_ && is_pending(SIGXFSZ)) {
+    sigset_t ours;
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGXFSZ);
+    int got = 0;
+    sigwait(&ours, &got);  // at once: it is pending
+  }
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
 std::string errno_text(int error_number) {
   const std::string text = std::generic_category().message(error_number);
   switch (error_number) {

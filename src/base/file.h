@@ -1,6 +1,8 @@
 // Files and descriptors: RAII handles, whole-file reads, read-only mappings, and writes that are seen
 // whole or not at all. Every descriptor made here is close-on-exec. Errors name the path and the reason.
 #pragma once
+#include <signal.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -53,6 +55,20 @@ class StdioGuard {
 
  private:
   UniqueFd held_[3];
+};
+
+// While it lives, a write beyond the host's file size limit fails (EFBIG) instead of raising SIGXFSZ in this
+// thread, whose default would end the host.
+class FileSizeSignalHeld {
+ public:
+  FileSizeSignalHeld();
+  ~FileSizeSignalHeld();
+  FileSizeSignalHeld(const FileSizeSignalHeld&) = delete;
+  FileSizeSignalHeld& operator=(const FileSizeSignalHeld&) = delete;
+
+ private:
+  sigset_t before_;
+  bool was_pending_;
 };
 
 // A read-only mapping of a regular file. An empty file maps to an empty span.

@@ -227,6 +227,7 @@ Status Driver::take_report(const std::shared_ptr<LaneModel>& model, const worker
   }
   model->set_stream(stream);
   model->asked_for_idle = false;
+  model->last_fault.clear();
   Event e;
   e.kind = EventKind::kWorkerReady;
   e.worker = model->worker;
@@ -313,7 +314,9 @@ void Driver::recover(const sched::Action& action) {
   auto model = model_of(action.worker);
   if (!model || model->generation != action.generation) return;
   if (!model->link) return;  // its exit was confirmed already, and will be told
-  model->link->fail(error(Code::kEngineCrashed, "the worker is being replaced"));
+  // What went wrong first is what callers want to know.
+  model->link->fail(error(Code::kEngineCrashed,
+                          model->last_fault.empty() ? "the worker is being replaced" : model->last_fault));
   model->link->end(limits::kExitAskMs);
 }
 

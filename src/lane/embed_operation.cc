@@ -196,7 +196,10 @@ void EmbedOperation::end(Status status) {
 void EmbedOperation::on_cancel() {
   const Status why = error(Code::kCancelled, "cancelled by the caller");
   if (ticket_ != 0) return lane_->driver().cancel(ticket_);
-  if (exchange_ != 0 && !sent_ && model_->link && model_->link->withdraw(exchange_)) exchange_ = 0;
+  if (exchange_ != 0 && !sent_ && model_->link && model_->link->withdraw(exchange_)) {
+    exchange_ = 0;
+    stream_.reset();
+  }
   end(why);
 }
 
@@ -206,12 +209,16 @@ void EmbedOperation::on_deadline() {
   bool behind_compile = false;
   if (exchange_ != 0 && !sent_) {
     behind_compile = model_->link && model_->link->runs_admission();
-    if (model_->link && model_->link->withdraw(exchange_)) exchange_ = 0;
+    if (model_->link && model_->link->withdraw(exchange_)) {
+      exchange_ = 0;
+      stream_.reset();
+    }
   }
   end(model_->with_names(
       behind_compile ? error(Code::kShapeCompiling, "the worker is compiling another shape; ask again")
                      : error(Code::kDeadlineExceeded,
-                             "the vectors were not ready before the deadline; give a later one"),
+                             "the vectors were not ready before the deadline; give a later one (deadlines "
+                             "are anelane_now_ns() plus the time to wait)"),
       groups_[std::min(group_, groups_.size() - 1)].rung));
 }
 

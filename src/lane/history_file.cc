@@ -3,6 +3,7 @@
 #include "lane/history_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,9 +19,12 @@ constexpr size_t kFlushAt = 1u << 20;  // of gathered bytes, also within an even
 }  // namespace
 
 Result<std::unique_ptr<HistoryFile>> HistoryFile::create(const std::string& path, size_t limit) {
-  UniqueFd file(
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
   if (!file) return io_error("create the record", path, errno);
+  // Locked, so that no other lane empties it. What knows no lock (a device) is nobody's record.
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return error(Code::kInvalidArgument, "another lane writes the record " + path + "; name another file");
+  (void)!::ftruncate(file.get(), 0);
   file = above_stdio(std::move(file));
   return std::unique_ptr<HistoryFile>(new HistoryFile(std::move(file), path, limit));
 }
@@ -50,6 +54,8 @@ void HistoryFile::write(const std::string& line) {
 }
 
 void HistoryFile::flush() {
+  if (buffer_.empty()) return;
+  const FileSizeSignalHeld held;
   size_t done = 0;
   while (on() && done < buffer_.size()) {
     const ssize_t n = ::write(file_.get(), buffer_.data() + done, buffer_.size() - done);

@@ -194,7 +194,7 @@ void Lane::cancel(std::vector<std::shared_ptr<Operation>> ops) {
     cancels_.insert(cancels_.end(), std::make_move_iterator(ops.begin()), std::make_move_iterator(ops.end()));
     if (asked || cancels_.empty()) return;
   }
-  loop_->post([self = shared_from_this()] {
+  const bool posted = loop_->post([self = shared_from_this()] {
     std::vector<std::shared_ptr<Operation>> asked;
     {
       std::lock_guard lock(self->cancels_mutex_);
@@ -203,6 +203,10 @@ void Lane::cancel(std::vector<std::shared_ptr<Operation>> ops) {
     const Completions::Batch batch(*self->completions_);
     for (const auto& op : asked) op->cancel_now();
   });
+  if (posted) return;
+  std::vector<std::shared_ptr<Operation>> too_late;  // closed: they have ended; freed outside the lock
+  std::lock_guard lock(cancels_mutex_);
+  too_late.swap(cancels_);
 }
 
 bool Lane::enter_operation(const std::shared_ptr<Operation>& op) {

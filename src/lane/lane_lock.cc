@@ -86,7 +86,7 @@ Status lane_busy(const std::string& folder) {
   const std::string who = "process " + std::to_string(record->pid) + " (" + record->program + ") since " +
                           since_text(record->since_unix_ms);
   if (is_alive(*record))
-    message += who + ": close it, use its lane, or open with a deadline to wait";
+    message += who + ": close it, use its lane, or open with a later deadline to wait";
   else
     message += "workers of " + who + ", which has ended: they end by themselves unless they are stopped";
   return error(Code::kLaneBusy, message).with_holder(record->pid);
@@ -169,7 +169,7 @@ Result<LaneLock> LaneLock::acquire(const std::string& folder, uint64_t deadline_
 Result<LaneHolder> lane_holder(const std::string& folder) {
   LaneHolder holder;
   const std::string path = join_path(folder, lane_files::kLock);
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd && errno == ENOENT) return holder;  // nobody has ever opened the lane
   if (!fd) return io_error("open the lane lock", path, errno);
   ANELANE_ASSIGN(holder.held, is_locked(fd.get(), path));

@@ -81,7 +81,9 @@ Status write_lane_record(const std::string& folder, const LaneRecord& record) {
   Json json = Json::object().set("pid", record.pid).set("program", record.program);
   json.set("since_unix_ms", record.since_unix_ms).set("start", record.start);
   const std::string text = json.dump() + "\n";
-  const UniqueFd fd(::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  const UniqueFd fd(
+      ::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  const FileSizeSignalHeld held;
   if (!fd) return io_error("create", next, errno);
   Status status;
   errno = ENOSPC;  // what a write that stops short means

@@ -103,7 +103,7 @@ class LeaseBook {
     return true;
   }
 
-  // Lane thread: calls fn(index, generation, record) for each record that is leased.
+  // Calls fn(index, generation, record) for each record that is leased.
   template <class Fn>
   void each_leased(Fn&& fn) {
     auto* records = records_.load(std::memory_order_acquire);

@@ -19,13 +19,24 @@ namespace lease_events {
 void first_after_quiet(ModelCore& core);            // somebody must look at expiry from now on
 void last_is_gone(ModelCore& core, uint32_t rung);  // and the scheduler asked to be told
 void bay_is_free(ModelCore& core, int32_t bay);
+// All records are taken: those of leases that ended with their process are given back. False: there are none.
+bool drop_dead_leases(ModelCore& core, uint32_t rung);
 }  // namespace lease_events
+
+// A record for a lease of this epoch, which the caller has from the gate. index kRecords: all are held.
+inline LeaseBook::Ticket take_record(ModelCore& core, uint32_t rung, sched::SlotGate::Epoch epoch) {
+  const uint32_t tick = core.tick.load(std::memory_order_relaxed);
+  LeaseBook::Ticket ticket = core.leases[rung].take(epoch, tick);
+  if (ticket.index == LeaseBook::kRecords && lease_events::drop_dead_leases(core, rung))
+    ticket = core.leases[rung].take(epoch, tick);
+  return ticket;
+}
 
 // False: queue.
 inline bool lease_resident(ModelCore& core, uint32_t rung, LeaseId* out) {
   const sched::SlotGate::Epoch epoch = core.gates[rung].try_lease(core.coarse_now);
   if (epoch == 0) return false;
-  const LeaseBook::Ticket ticket = core.leases[rung].take(epoch, core.tick.load(std::memory_order_relaxed));
+  const LeaseBook::Ticket ticket = take_record(core, rung, epoch);
   if (ticket.index == LeaseBook::kRecords) {
     if (core.gates[rung].release(epoch, core.coarse_now)) lease_events::last_is_gone(core, rung);
     return false;

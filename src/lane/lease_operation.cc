@@ -16,8 +16,7 @@ void LeaseOperation::begin() {
         if (!granted.ok()) return self->finish(std::move(granted).status());
         if (!self->pin_) return self->finish({});
         ModelCore& core = *self->model_->core;
-        const auto ticket =
-            core.leases[self->rung_].take(*granted, core.tick.load(std::memory_order_relaxed));
+        const auto ticket = take_record(core, self->rung_, *granted);
         if (ticket.index == LeaseBook::kRecords) {
           self->lane_->driver().release(self->model_, self->rung_, *granted);
           return self->finish(self->model_->with_names(

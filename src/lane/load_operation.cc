@@ -51,9 +51,10 @@ void LoadOperation::begin() {
   if (deadline_ns() != UINT64_MAX) {
     deadline_timer_ = lane_->loop().add_timer(deadline_ns(), [self] {
       self->deadline_timer_ = {};
-      self->drop(
-          error(Code::kDeadlineExceeded, "the model was not loaded before the deadline; give a later one")
-              .with_model(self->model_->name));
+      self->drop(error(Code::kDeadlineExceeded,
+                       "the model was not loaded before the deadline; give a later one (deadlines are "
+                       "anelane_now_ns() plus the time to wait)")
+                     .with_model(self->model_->name));
     });
   }
   lane_->driver().start_model(model_, [self](Status status) {

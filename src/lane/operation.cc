@@ -24,11 +24,16 @@ void Operation::announce(DoneFn fn, void* user, uint64_t op_bits) {
 
 bool Operation::start() {
   return lane_->loop().post([self = shared_from_this()] {
-    if (self->lane_->enter_operation(self))
-      self->begin();
-    else
-      self->finish(self->lane_->closed_status());
+    if (!self->lane_->enter_operation(self)) return self->finish(self->lane_->closed_status());
+    self->begun_ = true;
+    self->begin();
+    if (self->unwanted_ && !self->ended()) self->on_cancel();
   });
+}
+
+void Operation::cancel_now() {
+  unwanted_ = true;
+  if (begun_ && !ended()) on_cancel();
 }
 
 bool Operation::wait(uint64_t deadline_ns) {

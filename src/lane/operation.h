@@ -49,9 +49,8 @@ class Operation : public std::enable_shared_from_this<Operation> {
   virtual void abandon() {}
 
   // ---- lane thread ----
-  void cancel_now() {
-    if (!ended()) on_cancel();
-  }
+  // One that has not begun yet ends as soon as it begins.
+  void cancel_now();
   // The lane is being closed: end at once.
   virtual void on_close();
 
@@ -68,6 +67,7 @@ class Operation : public std::enable_shared_from_this<Operation> {
   void* user_ = nullptr;
   uint64_t bits_ = 0;
   bool announced_ = false;
+  bool begun_ = false, unwanted_ = false;  // lane thread
 
   std::mutex mutex_;
   std::condition_variable ended_cv_;

@@ -118,6 +118,8 @@ Result<Options> parse_options(const Json& json) {
       status = read_flag(json, name, &value);
     else
       status = read_number(json, name, &value);
+    if constexpr (std::is_same_v<decltype(value), Time&>)
+      if (status.ok() && value > kMostTime) status = wrong(name, "is out of range");  // no bound is "never"
   });
   if (!status.ok()) return status;
   return options;

@@ -120,9 +120,44 @@ static void a_hung_compile_holds_up_no_cancel(void** state) {
   remove_folder(folder);
 }
 
+/* A cancel may come before the lane has even looked at the request. */
+static void a_cancel_right_after_the_start_is_not_lost(void** state) {
+  enum { ROUNDS = 500, LEASES = 2 };
+  char* folder = make_folder();
+  anelane_error err = NEW_ERROR();
+  anelane_lane lane;
+  anelane_lease lease;
+  (void)state;
+  atomic_store(&cancelled, 0);
+  write_tiny(path_in(folder, "tiny"), NULL);
+  anelane_lane_options options = options_in(folder);
+  options.executable_budget = LAYERS;
+  assert_status(ANELANE_OK, anelane_lane_open(&options, in_ms(BOUND_MS), &lane, &err), &err);
+  const anelane_model model = load_into(lane, path_in(folder, "tiny"));
+  assert_status(ANELANE_OK, anelane_lease_acquire(model, 128, in_ms(BOUND_MS), &lease, &err), &err);
+  static int32_t ids[200];
+  const anelane_tokens long_text = {.ids = ids,
+                                    .count = 200}; /* needs shape 256, for which there is no room */
+  for (int i = 0; i < ROUNDS; i++) {
+    anelane_op ops[LEASES];
+    assert_status(ANELANE_OK,
+                  anelane_start_lease(model, 256, ANELANE_NO_DEADLINE, on_done, NULL, &ops[0], &err), &err);
+    assert_status(
+        ANELANE_OK,
+        anelane_start_embed(model, &long_text, 1, ANELANE_NO_DEADLINE, on_done, NULL, &ops[1], &err), &err);
+    for (int k = 0; k < LEASES; k++) assert_int_equal(anelane_op_cancel(ops[k]), ANELANE_OK);
+    for (int k = 0; k < LEASES; k++) anelane_op_release(ops[k]);
+  }
+  wait_for_answers(ROUNDS * LEASES);
+  anelane_lease_release(lease);
+  close_lane(lane);
+  remove_folder(folder);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ten_thousand_are_cancelled_with_one_wake_up),
+      cmocka_unit_test(a_cancel_right_after_the_start_is_not_lost),
       cmocka_unit_test(a_hung_compile_holds_up_no_cancel),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -177,6 +177,14 @@ static void item_status_tells_each_row(void** state) {
   (void)state;
   assert_status(ANELANE_OK, anelane_embed_texts(model, texts, 4, rows, 0, each, in_ms(BOUND_MS), &err), &err);
   for (int i = 0; i < 4; i++) assert_int_equal(each[i], ANELANE_OK);
+  const char* const bad[] = {"a", "\xff", "c", "d"};
+  assert_status(ANELANE_INVALID_ARGUMENT,
+                anelane_embed_texts(model, bad, 4, rows, 0, each, in_ms(BOUND_MS), &err), &err);
+  for (int i = 0; i < 4; i++) assert_int_equal(each[i], ANELANE_INVALID_ARGUMENT); /* no row was written */
+  const anelane_tokens empty[2] = {{.ids = (const int32_t[]){101, 102}, .count = 2}, {0}};
+  assert_status(ANELANE_INVALID_SEQUENCE,
+                anelane_embed(model, empty, 2, rows, 0, each, in_ms(BOUND_MS), &err), &err);
+  for (int i = 0; i < 2; i++) assert_int_equal(each[i], ANELANE_INVALID_SEQUENCE);
   close_lane(lane);
 }
 

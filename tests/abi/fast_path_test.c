@@ -83,6 +83,8 @@ static void a_resident_shape_is_leased_by_memory_alone(void** state) {
   assert_true(allocations > before);
 #endif
 
+  /* A call that goes well fills `err` in too. */
+  assert_int_equal(anelane_lease_acquire(model, 4711, 0, &lease, &err), ANELANE_SHAPE_UNKNOWN);
   allocations = clock_reads = 0;
   syscalls = 0;
   selector = 1;
@@ -94,6 +96,8 @@ static void a_resident_shape_is_leased_by_memory_alone(void** state) {
   const unsigned long clocks = clock_reads, allocated = allocations;
   assert_int_equal(prctl(DISPATCH, OFF, 0L, 0L, 0L), 0);
   assert_int_equal(wrong, 0);
+  assert_int_equal(err.status, ANELANE_OK);
+  assert_string_equal(err.message, "");
   assert_int_equal(syscalls, 0);
   assert_int_equal(allocated, 0);
   assert_int_equal(clocks, 0);

@@ -103,7 +103,9 @@ bool is_unknown_command(const CLI::App& app, int argc, char** argv, std::string*
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Embeds texts on the Neural Engine, through libanelane.");
+  CLI::App app(
+      "Embeds texts through libanelane: on the Neural Engine, or on the software engine that stands in for "
+      "it.");
   app.name("anelane");
   app.require_subcommand(1);
   app.set_version_flag("--version", version_line(), "Print the version and exit");
