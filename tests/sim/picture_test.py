@@ -80,6 +80,18 @@ with tempfile.TemporaryDirectory() as folder:
         drawn = counts(ElementTree.parse(picture).getroot())["request"]
         check(0 < drawn <= asks, f"seed {seed}: {drawn} requests drawn, {asks} in the timeline")
 
+    # A seed's picture goes as far as its text, the time after the faults are healed too.
+    log = run("--seed", "3", "--picture", picture).stdout.splitlines()
+    titles = [e.text or "" for e in ElementTree.parse(picture).getroot().iter(SVG + "title")]
+    waiting = [title for title in titles if "still waiting" in title and title != "still waiting"]  # but for the legend's
+    check(not waiting, f"{len(waiting)} drawn as waiting, while the text tells their end, such as {waiting[:1]}")
+    for words, drawn in ((" compiled in ", " compiled, "), (" leases ", " leased")):
+        told = sum(words in line for line in log)
+        count = sum(drawn in title for title in titles)
+        check(count >= told > 0, f"the text has {told} '{words}', the picture {count} '{drawn}'")
+    last = max(float(line.split()[0]) for line in log if " compiled in " in line)
+    check(any(f"to {last:.3f} s" in title for title in titles), f"nothing is drawn that ends at {last} s, as the text says")
+
 text = run("--workload", "/dev/null", expect=2).stderr
 check("/dev/null" in text, text)
 check("--picture" in run("--help").stdout, "--help does not tell of --picture")

@@ -76,12 +76,14 @@ void print_log(const std::vector<LogLine>& log, const Workload& workload, bool j
   }
 }
 
-// The same history once more, looked at for the picture.
-int draw(const Arguments& args, const std::string& title, const Workload& workload, const Habits& habits) {
+// The same history once more, as far as it was told, looked at for the picture.
+int draw(const Arguments& args, const std::string& title, const Workload& workload, const Habits& habits,
+         bool healed) {
   World world(workload, habits);
   Sampler sampler(world);
   world.watch(&sampler);
   world.run_to(workload.until);
+  if (healed) heal_and_go_on(world);
   const PictureRange range{args.seconds("from", 0), args.seconds("to", kNever)};
   const std::string& path = args.values.at("picture");
   const Status written =
@@ -99,7 +101,7 @@ int run_workload(const Arguments& args) {
   world.run();
   print_log(world.log(), *workload, args.has("json"));
   if (!world.scheduler().broken().empty()) return fail("broken invariant: " + world.scheduler().broken());
-  return args.has("picture") ? draw(args, path, *workload, {}) : 0;
+  return args.has("picture") ? draw(args, path, *workload, {}, false) : 0;
 }
 
 Trial trial_of(const Arguments& args) {
@@ -123,11 +125,9 @@ int run_seed(const Arguments& args) {
   std::fprintf(stderr, "seed %llu: %llu steps, hash %016llx: %s\n", wide(seed), wide(v.steps), wide(v.hash),
                v.violation.empty() ? "all rules held" : v.violation.c_str());
   if (args.has("picture")) {
-    Draws draws(seed);
-    const RandomWorld drawn = draw_world(draws, trial.happenings, false, trial.stormy);
     const std::string title =
         "seed " + std::to_string(seed) + ", " + std::to_string(trial.happenings) + " events";
-    if (const int failed = draw(args, title, drawn.workload, drawn.habits); failed != 0) return failed;
+    if (const int failed = draw(args, title, v.workload, v.habits, v.healed); failed != 0) return failed;
   }
   return v.violation.empty() ? 0 : 1;
 }

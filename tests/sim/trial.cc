@@ -8,6 +8,11 @@ namespace {
 constexpr Time kLongEnough = 4 * 3600ll * 1'000'000;
 }  // namespace
 
+void heal_and_go_on(World& world) {
+  world.heal();
+  world.run_to(world.now() + kLongEnough);
+}
+
 Verdict run_trial(uint64_t seed, const Trial& trial) {
   Draws draws(seed);
   return run_trial(draws, trial);
@@ -20,14 +25,15 @@ Verdict run_trial(Draws& draws, const Trial& trial) {
   drawn.workload.options.planted_bug = trial.planted_bug;
 #endif
   v.workload = drawn.workload;
+  v.habits = drawn.habits;
   World world(drawn.workload, drawn.habits);
   Oracle oracle(world, v.workload);
   if (trial.judged) world.watch(&oracle);
   world.keep_records(trial.records);
   world.run_to(drawn.workload.until);
   if (trial.liveness && oracle.violation().empty() && world.scheduler().broken().empty()) {
-    world.heal();
-    world.run_to(world.now() + kLongEnough);
+    v.healed = true;
+    heal_and_go_on(world);
     if (trial.judged) oracle.check_quiet(world.now());
   }
   v.violation = oracle.violation();

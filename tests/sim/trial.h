@@ -21,10 +21,14 @@ struct Verdict {
   Oracle::Coverage coverage;
   uint64_t passings_judged = 0;
   Workload workload;
+  Habits habits;
+  bool healed = false;  // the history got as far as the liveness phase
   std::vector<LogLine> log;
 };
 
 Verdict run_trial(uint64_t seed, const Trial& trial);
 Verdict run_trial(Draws& draws, const Trial& trial);
+// The liveness phase, after the workload's end.
+void heal_and_go_on(World& world);
 
 }  // namespace anelane::sim
