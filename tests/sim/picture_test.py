@@ -92,6 +92,14 @@ with tempfile.TemporaryDirectory() as folder:
     last = max(float(line.split()[0]) for line in log if " compiled in " in line)
     check(any(f"to {last:.3f} s" in title for title in titles), f"nothing is drawn that ends at {last} s, as the text says")
 
+    # A seed of what a file can say is the history of the file.
+    for storm in ((), ("--storm",)):
+        for seed in ("3", "8"):
+            with open(workload, "w") as file:
+                file.write(run("--seed", seed, *storm, "--write-workload").stdout)
+            check(run("--workload", workload).stdout == run("--seed", seed, *storm, "--plain").stdout,
+                  f"seed {seed} {storm}: the written workload is another history")
+
 text = run("--workload", "/dev/null", expect=2).stderr
 check("/dev/null" in text, text)
 check("--picture" in run("--help").stdout, "--help does not tell of --picture")
@@ -99,3 +107,11 @@ check("no option --pictur" in run("--pictur", "x", expect=2).stderr, "a wrong op
 check("needs a value" in run("--seed", "1", "--picture", expect=2).stderr, "--picture without a file")
 check("own limit" in run("--check", "--world", "nowhere", expect=2).stderr, "a wrong world is not named")
 check("there are no more" in run("--check", "--world", "least recently used").stdout, "--check of one small world")
+for arguments in (("--seed", "abc"), ("--seeds", "abc"), ("--seed", "-1"), ("--seeds", "0"), ("--seed", "3x"), ("--seed", "1", "--events", "many"),
+                  ("--seed", "99999999999999999999"), ("--seed", "1", "--to", "soon"), ("--seed", "1", "--from", "-2"), ("--check", "--depth", "0")):
+    text = run(*arguments, expect=2).stderr
+    check(f'{arguments[-2]} "{arguments[-1]}": expected' in text, f"{arguments}: {text}")
+for arguments, words in ((("--seed", "--json"), "--seed needs a value"), (("--json", "x", "--seed", "1"), "no option x"), ((), "expected --workload"),
+                         (("--seed", "1", "--check"), "exclude each other"), (("--seed", "1", "--from", "5", "--to", "4"), "--from must be before")):
+    text = run(*arguments, expect=2).stderr
+    check(words in text, f"{arguments}: {text}")

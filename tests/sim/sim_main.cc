@@ -1,63 +1,19 @@
 // The simulator's command line: one workload or one seed as a log, a timeline or a picture; many seeds
 // judged; small worlds with every order of their events.
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <map>
 #include <string>
 
 #include "base/file.h"
 #include "model_checker.h"
 #include "picture.h"
+#include "sim_options.h"
 #include "timeline.h"
 #include "trial.h"
 
 namespace anelane::sim {
 namespace {
-
-constexpr const char* kUsage =
-    R"(The scheduler's simulator: the production core under a virtual clock.
-
-  sim --workload FILE.json        run one workload, tell what happens
-  sim --seed N [--events M]       run one random history under the oracle, tell what happens
-  sim --seeds N [--first S]       judge many random histories
-  sim --check                     try every order of events in small worlds
-
-Of a workload or a seed:
-  --json                          the event log as JSON lines, to compare it with others
-  --picture FILE.svg              draw it too: workers, requests and what each waited for, queue, budget
-  --from S, --to S                only these seconds of the picture
-Of seeds:
-  --events M                      what happens from outside in each history (200)
-  --storm                         crowded, slow to evict, faulty
-  --write-workload                (with --seed) print the history's workload instead, to run it elsewhere
-  --coverage                      (with --seeds) each slot transition by the faults before it
-  --unjudged                      (with --seeds) without the oracle, for speed
-Of small worlds:
-  --situations N                  in each world at most so many (50000)
-  --depth D                       at most so many moves deep (40)
-  --world NAME                    only this one
-
-Exit: 0 all rules held, 1 a rule was broken, 2 wrong usage.
-)";
-constexpr const char* kOptions[] = {"workload", "seed",     "seeds",      "check", "json",  "picture",
-                                    "from",     "to",       "events",     "storm", "first", "write-workload",
-                                    "coverage", "unjudged", "situations", "depth", "world"};
-
-struct Arguments {
-  std::map<std::string, std::string> values;
-  bool has(const std::string& name) const { return values.contains(name); }
-  uint64_t number(const std::string& name, uint64_t fallback) const {
-    const auto it = values.find(name);
-    return it == values.end() ? fallback : std::strtoull(it->second.c_str(), nullptr, 10);
-  }
-  Time seconds(const std::string& name, Time fallback) const {
-    const auto it = values.find(name);
-    return it == values.end() ? fallback : static_cast<Time>(std::strtod(it->second.c_str(), nullptr) * 1e6);
-  }
-};
 
 unsigned long long wide(uint64_t n) {
   return n;
@@ -77,7 +33,7 @@ void print_log(const std::vector<LogLine>& log, const Workload& workload, bool j
 }
 
 // The same history once more, as far as it was told, looked at for the picture.
-int draw(const Arguments& args, const std::string& title, const Workload& workload, const Habits& habits,
+int draw(const SimOptions& args, const std::string& title, const Workload& workload, const Habits& habits,
          bool healed) {
   World world(workload, habits);
   Sampler sampler(world);
@@ -85,14 +41,14 @@ int draw(const Arguments& args, const std::string& title, const Workload& worklo
   world.run_to(workload.until);
   if (healed) heal_and_go_on(world);
   const PictureRange range{args.seconds("from", 0), args.seconds("to", kNever)};
-  const std::string& path = args.values.at("picture");
+  const std::string& path = args.text("picture");
   const Status written =
       write_file_atomic(path, draw_picture(title, workload, world.log(), sampler.samples(), range), 0644);
   return written.ok() ? 0 : fail(written.message());
 }
 
-int run_workload(const Arguments& args) {
-  const std::string& path = args.values.at("workload");
+int run_workload(const SimOptions& args) {
+  const std::string& path = args.text("workload");
   Result<std::string> text = read_file(path, 256u << 20);
   if (!text.ok()) return fail(text.status().message());
   Result<Workload> workload = parse_workload(*text, path);
@@ -104,20 +60,21 @@ int run_workload(const Arguments& args) {
   return args.has("picture") ? draw(args, path, *workload, {}, false) : 0;
 }
 
-Trial trial_of(const Arguments& args) {
+Trial trial_of(const SimOptions& args) {
   Trial trial;
   trial.happenings = args.number("events", 200);
   trial.stormy = args.has("storm");
+  trial.plain = args.has("plain") || args.has("write-workload");
   trial.judged = !args.has("unjudged");
   return trial;
 }
 
-int run_seed(const Arguments& args) {
+int run_seed(const SimOptions& args) {
   const Trial trial = trial_of(args);
   const uint64_t seed = args.number("seed", 1);
   if (args.has("write-workload")) {
     Draws draws(seed);
-    std::printf("%s\n", to_json(draw_world(draws, trial.happenings, true).workload).c_str());
+    std::printf("%s\n", to_json(draw_world(draws, trial.happenings, true, trial.stormy).workload).c_str());
     return 0;
   }
   const Verdict v = run_trial(seed, trial);
@@ -132,7 +89,7 @@ int run_seed(const Arguments& args) {
   return v.violation.empty() ? 0 : 1;
 }
 
-int run_seeds(const Arguments& args) {
+int run_seeds(const SimOptions& args) {
   const Trial trial = trial_of(args);
   const uint64_t first = args.number("first", 1), count = args.number("seeds", 1);
   uint64_t steps = 0, hash = 0, bad = 0;
@@ -155,11 +112,11 @@ int run_seeds(const Arguments& args) {
   return bad == 0 ? 0 : 1;
 }
 
-int run_check(const Arguments& args) {
+int run_check(const SimOptions& args) {
   const CheckLimits limits{args.number("depth", 40), args.number("situations", 50'000)};
   bool any = false, broken = false;
   for (const SmallSetup& setup : small_setups()) {
-    if (args.has("world") && args.values.at("world") != setup.name) continue;
+    if (args.has("world") && args.text("world") != setup.name) continue;
     any = true;
     const CheckResult r = check_world(setup, limits);
     std::printf("%-20s %9zu situations, %10llu moves, every order of %2zu%s\n", setup.name, r.situations,
@@ -172,7 +129,7 @@ int run_check(const Arguments& args) {
   if (any) return broken ? 1 : 0;
   std::string names;
   for (const SmallSetup& setup : small_setups()) names += std::string(names.empty() ? "" : ", ") + setup.name;
-  return fail("no small world is called " + args.values.at("world") + "; there are " + names);
+  return fail("no small world is called " + args.text("world") + "; there are " + names);
 }
 
 }  // namespace
@@ -180,26 +137,13 @@ int run_check(const Arguments& args) {
 
 int main(int argc, char** argv) {
   using namespace anelane::sim;
-  Arguments args;
-  for (int i = 1; i < argc; ++i) {
-    const std::string arg = argv[i];
-    if (arg == "--help" || arg == "-h") {
-      std::fputs(kUsage, stdout);
-      return 0;
-    }
-    const bool known = std::any_of(std::begin(kOptions), std::end(kOptions),
-                                   [&](const char* option) { return arg == std::string("--") + option; });
-    if (!known) return fail("there is no option " + arg + "; see --help");
-    const bool has_value = i + 1 < argc && std::strncmp(argv[i + 1], "--", 2) != 0;
-    args.values[arg.substr(2)] = has_value ? argv[++i] : "";
-  }
-  for (const char* option : {"workload", "picture", "world"})
-    if (args.has(option) && args.values[option].empty())
-      return fail("--" + std::string(option) + " needs a value; see --help");
-  if (args.has("workload")) return run_workload(args);
-  if (args.has("seeds")) return run_seeds(args);
-  if (args.has("seed")) return run_seed(args);
-  if (args.has("check")) return run_check(args);
-  std::fputs(kUsage, stderr);
-  return 2;
+  for (int i = 1; i < argc; ++i)
+    if (std::strcmp(argv[i], "--help") == 0 || std::strcmp(argv[i], "-h") == 0)
+      return std::fputs(kSimUsage, stdout) < 0 ? 2 : 0;
+  const anelane::Result<SimOptions> args = SimOptions::parse(argc, argv);
+  if (!args.ok()) return fail(args.status().message());
+  if (args->has("workload")) return run_workload(*args);
+  if (args->has("seeds")) return run_seeds(*args);
+  if (args->has("seed")) return run_seed(*args);
+  return run_check(*args);
 }

@@ -20,7 +20,7 @@ Verdict run_trial(uint64_t seed, const Trial& trial) {
 
 Verdict run_trial(Draws& draws, const Trial& trial) {
   Verdict v;
-  RandomWorld drawn = draw_world(draws, trial.happenings, false, trial.stormy);
+  RandomWorld drawn = draw_world(draws, trial.happenings, trial.plain, trial.stormy);
 #ifdef ANELANE_PLANTED_BUGS
   drawn.workload.options.planted_bug = trial.planted_bug;
 #endif
@@ -30,8 +30,12 @@ Verdict run_trial(Draws& draws, const Trial& trial) {
   Oracle oracle(world, v.workload);
   if (trial.judged) world.watch(&oracle);
   world.keep_records(trial.records);
-  world.run_to(drawn.workload.until);
-  if (trial.liveness && oracle.violation().empty() && world.scheduler().broken().empty()) {
+  if (trial.plain) {
+    world.run();
+  } else {
+    world.run_to(drawn.workload.until);
+  }
+  if (!trial.plain && oracle.violation().empty() && world.scheduler().broken().empty()) {
     v.healed = true;
     heal_and_go_on(world);
     if (trial.judged) oracle.check_quiet(world.now());

@@ -9,7 +9,7 @@ struct Trial {
   size_t happenings = 200;
   int planted_bug = 0;  // effective in the build with planted bugs only
   bool judged = true;   // false: no oracle, for speed
-  bool liveness = true;
+  bool plain = false;   // only what the workload format can say, without the liveness phase
   bool stormy = false;
   bool records = true;  // false: no log and no hash of it, for speed
 };
