@@ -8,7 +8,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
 
-program = sys.argv[1]
+program, source = sys.argv[1:]
 SVG = "{http://www.w3.org/2000/svg}"
 WORKLOAD = {
     "options": {"executable_budget": 28, "shapes_per_model": 2, "shapes_total": 3},
@@ -102,7 +102,16 @@ with tempfile.TemporaryDirectory() as folder:
 
 text = run("--workload", "/dev/null", expect=2).stderr
 check("/dev/null" in text, text)
-check("--picture" in run("--help").stdout, "--help does not tell of --picture")
+help_text = run("--help").stdout
+check("--picture" in help_text, "--help does not tell of --picture")
+# The script's help is the program's, without a build.
+told = subprocess.run([os.path.join(source, "scripts/sim"), "--help"], capture_output=True, text=True, timeout=20,
+                      env=dict(os.environ, ANELANE_BUILD_DIR="/nowhere"))
+check(told.returncode == 0 and told.stdout.endswith("\n" + help_text), f"scripts/sim --help: {told.returncode} {told.stdout}{told.stderr}")
+example = next(word.rstrip(";") for word in help_text.split() if word.startswith("examples/sim/"))
+text = run("--workload", os.path.join(source, example)).stdout
+for words in ("large  128 loaded from the cache", "other  256 compiled", "small  512 is being evicted", "small  crashes", "again in"):
+    check(words in text, f"the example workload no longer shows '{words}'")
 check("no option --pictur" in run("--pictur", "x", expect=2).stderr, "a wrong option is not named")
 check("needs a value" in run("--seed", "1", "--picture", expect=2).stderr, "--picture without a file")
 check("own limit" in run("--check", "--world", "nowhere", expect=2).stderr, "a wrong world is not named")
