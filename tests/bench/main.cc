@@ -8,13 +8,16 @@
 
 int main(int argc, char** argv) {
   bench::Settings settings;
+  bool wrong = false;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--quick") == 0)
       settings.quick = true;
-    else
+    else if (argv[i][0] != '-' && settings.model_dir.empty())
       settings.model_dir = argv[i];
+    else
+      wrong = true;
   }
-  if (settings.model_dir.empty()) {
+  if (wrong || settings.model_dir.empty()) {
     std::fputs("usage: anelane_bench [--quick] MODEL_DIR\n", stderr);
     return 2;
   }

@@ -6,6 +6,10 @@ import sys
 
 program, schedule_program, source = sys.argv[1:]
 model = os.environ.get("ANELANE_TEST_MODEL") or os.path.join(source, "models/all-MiniLM-L6-v2")
+for command in ([program, "--fast", model], [program, model, model], [program], [schedule_program, "--fast"], [schedule_program, "--quick", "x"]):
+    wrong = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    if wrong.returncode != 2 or "usage: " not in wrong.stderr:
+        sys.exit(f"{command}: exit {wrong.returncode}, not 2 with the usage: {wrong.stderr}")
 run = subprocess.run([program, "--quick", model], check=True, capture_output=True, text=True, timeout=500)
 lines = [json.loads(line) for line in run.stdout.splitlines()]
 names = [line["bench"] for line in lines]

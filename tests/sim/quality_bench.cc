@@ -50,6 +50,10 @@ void print_honesty(const char* name, const HonestyTemper& temper, int worlds) {
 int main(int argc, char** argv) {
   using namespace anelane::sim;
   const bool quick = argc > 1 && std::strcmp(argv[1], "--quick") == 0;
+  if (argc > 2 || (argc == 2 && !quick)) {
+    std::fputs("usage: sim_quality_bench [--quick]\n", stderr);
+    return 2;
+  }
   const int n = quick ? 20 : 500;
   print_quality("schedule_batch_cold", {.arrivals = Arrivals::kBatch, .cache = Cache::kCold}, n);
   print_quality("schedule_batch_cached", {.arrivals = Arrivals::kBatch, .cache = Cache::kAll}, n);
