@@ -24,6 +24,8 @@
 namespace anelane::sched {
 
 inline constexpr int kHistoryVersion = 1;
+// How every record begins.
+inline constexpr std::string_view kHistoryStart = "{\"anelane_history\":";
 
 // Everything of an action that whoever carries it out can see.
 std::string action_text(const Action& action);

@@ -60,13 +60,9 @@ Status Player::line(const Json& json) {
 }
 
 Status Player::first_line(const Json& json) {
-  const Json* version = json.find("anelane_history");
-  if (version == nullptr)
-    return error(Code::kInvalidArgument,
-                 "does not begin a history: record one with the lane option record_path");
-  if (version->as_int() != kHistoryVersion)
-    return error(Code::kInvalidArgument, "is of version " + version->dump() +
-                                             "; this build replays version " +
+  const Json& version = json.at("anelane_history");  // kHistoryStart says that it is there
+  if (version.as_int() != kHistoryVersion)
+    return error(Code::kInvalidArgument, "is of version " + version.dump() + "; this build replays version " +
                                              std::to_string(kHistoryVersion));
   ANELANE_ASSIGN(const Options options, parse_options(json.at("options")));
   scheduler_ = std::make_unique<Scheduler>(options);
@@ -122,6 +118,10 @@ Result<Replay> replay_history(std::string_view text, std::string_view name) {
   while (!text.empty() && !player.over()) {
     const std::string where = std::string(name) + ":" + std::to_string(++number);
     const size_t end = text.find('\n');
+    if (number == 1 && !text.starts_with(kHistoryStart))
+      return error(Code::kInvalidArgument, where + ": this is no record of a lane: a record begins with " +
+                                               std::string(kHistoryStart) +
+                                               "; the lane option record_path makes one");
     if (end == std::string_view::npos)
       return error(Code::kInvalidArgument,
                    where + ": the file ends in the middle of this line; the " +

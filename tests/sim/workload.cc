@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scheduler/history.h"
+
 namespace anelane::sim {
 namespace {
 
@@ -163,7 +165,7 @@ Json ms(Time t) {
   return Json(static_cast<double>(t) / 1000);
 }
 
-Json options_json(const sched::Options& o) {
+Json workload_options_json(const sched::Options& o) {
   Json out = Json::object();
   out.set("executable_budget", o.executable_budget).set("shapes_per_model", o.shapes_per_model);
   out.set("shapes_total", o.shapes_total).set("max_waiting", o.max_waiting).set("settle_ms", ms(o.settle));
@@ -220,6 +222,9 @@ Json happening_json(const Happening& h, const std::vector<Model>& models) {
 }  // namespace
 
 Result<Workload> parse_workload(std::string_view text, std::string_view name) {
+  if (text.starts_with(sched::kHistoryStart))
+    return bad(std::string(name),
+               "this is a lane's record, no workload; anelane replay decides it again and compares");
   ANELANE_ASSIGN(const Json json, parse_json(text, name));
   Workload w;
   w.options.back_off = false;
@@ -250,7 +255,7 @@ std::string to_json(const Workload& w) {
   Json models = Json::array(), events = Json::array();
   for (const Model& m : w.models) models.push(model_json(m));
   for (const Happening& h : w.happenings) events.push(happening_json(h, w.models));
-  out.set("options", options_json(w.options)).set("models", models).set("events", events);
+  out.set("options", workload_options_json(w.options)).set("models", models).set("events", events);
   if (w.until != kNever) out.set("until", ms(w.until));
   return out.dump();
 }

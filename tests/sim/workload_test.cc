@@ -9,6 +9,7 @@ namespace {
 
 TEST(Workload, BadInputIsNamed) {
   const std::pair<const char*, const char*> cases[] = {
+      {"{\"anelane_history\":1,\"options\":{}}\n{\"worker\":1}\n", "f.json: this is a lane's record"},
       {R"({"models":[{"layers":1}]})", "models[0]: has no name"},
       {R"({"models":[{"name":"A"}]})", "models[0]: layers must be at least 1"},
       {R"({"models":[{"name":"A","layers":1,"ladder":[256,128]}]})", "strictly ascending"},

@@ -446,6 +446,7 @@ class Replay(ToolCase):
         cut = self.refused(REFUSED, "replay", self.write("cut", text[:-len(lines[-1]) - 4]))
         self.assertIn(f"cut:{len(lines) - 1}: the file ends in the middle of this line", cut)
         self.assertIn("garbage:1:", self.refused(REFUSED, "replay", self.write("garbage", os.urandom(64) + b"\n")))
+        self.assertIn("text:1: this is no record of a lane", self.refused(REFUSED, "replay", self.write("text", b"# Read me\n\nWords.\n")))
         self.assertIn("is empty", self.refused(REFUSED, "replay", self.write("empty", b"")))
         self.assertIn("none", self.refused(REFUSED, "replay", os.path.join(self.temp, "none")))
         self.assertEqual(self.tool("replay")[0], USAGE)
