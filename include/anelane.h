@@ -304,6 +304,13 @@ ANELANE_API anelane_status anelane_replay(const char* path, uint64_t* steps, cha
 /* Who holds the lane at lock_dir (NULL: the default)? Set out->struct_size. Needs no lane, creates and
    changes nothing: of a folder that is not there, nobody holds the lane. */
 ANELANE_API anelane_status anelane_lane_holder(const char* lock_dir, anelane_holder* out, anelane_error* err);
+/* What the lane at lock_dir (NULL: the default) does, whoever holds it, as JSON: "held"; "holder" with "pid",
+   "program", "since_unix_ms" and "alive" (false: its workers still end), or null; "lane" as from
+   anelane_lane_describe, or null where it is not known; "as_of_unix_ms", when that was so: a lane writes it
+   down after changes, at most twice a second; "stale": true when the holder of now did not write it. buf, cap
+   and len as there. Needs no lane, disturbs nobody, creates and changes nothing. */
+ANELANE_API anelane_status anelane_lane_peek(const char* lock_dir, char* buf, size_t cap, size_t* len,
+                                             anelane_error* err);
 /* A descriptor that is readable while a completion waits for anelane_lane_next_completion. It belongs to the
    lane; do not close or read it. */
 ANELANE_API anelane_status anelane_lane_event_fd(anelane_lane lane, int* fd, anelane_error* err);

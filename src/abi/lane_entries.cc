@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "lane/describe.h"
 #include "lane/lane_lock.h"
+#include "lane/state_file.h"
 #include "scheduler/replay.h"
 
 using namespace anelane;
@@ -222,6 +223,17 @@ ANELANE_API anelane_status anelane_lane_holder(const char* lock_dir, anelane_hol
     to.since_unix_ms = holder.since_unix_ms;
     copy_text(to.program, holder.program);
     write_struct(out, to);
+    return {};
+  });
+}
+
+ANELANE_API anelane_status anelane_lane_peek(const char* lock_dir, char* buf, size_t cap, size_t* len,
+                                             anelane_error* err) {
+  return entry(err, [&]() -> Status {
+    if (buf == nullptr && cap > 0) return null_argument("buf");
+    ANELANE_ASSIGN(const std::string folder, find_lane_folder(lock_dir != nullptr ? lock_dir : ""));
+    ANELANE_ASSIGN(const std::string text, peek_lane(folder));
+    give_text(text, buf, cap, len);
     return {};
   });
 }

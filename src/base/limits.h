@@ -19,6 +19,10 @@ inline constexpr uint64_t kDrainMs = 600'000;
 // The record of a lane (lane option record_path).
 inline constexpr size_t kHistoryBytes = size_t{256} << 20;
 
+// What a lane tells other processes about itself (src/lane/state_file.h).
+inline constexpr size_t kStateBytes = size_t{1} << 20;
+inline constexpr uint64_t kStateEveryMs = 500;
+
 // Protocol.
 inline constexpr size_t kFrameMax = 1u << 20;
 inline constexpr uint32_t kProtocolVersion = 3;

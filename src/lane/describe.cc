@@ -17,6 +17,22 @@ Json describe_slots(const sched::WorkerView& worker) {
   return slots;
 }
 
+Json known_ms(sched::Time t) {
+  return t == sched::kUnknown ? Json() : Json(to_ms(t));
+}
+
+Json describe_costs(const sched::WorkerView& worker) {
+  Json costs = Json::array();
+  for (const sched::CostView& c : worker.costs)
+    costs.push(Json::object()
+                   .set("shape", c.shape)
+                   .set("cached", c.cached)
+                   .set("load_ms", known_ms(c.load))
+                   .set("compile_ms", known_ms(c.compile))
+                   .set("compile_measured", c.compile_known));
+  return costs;
+}
+
 }  // namespace
 
 std::string describe_lane(Lane& lane) {
@@ -42,7 +58,7 @@ std::string describe_lane(Lane& lane) {
       if (const auto stream = model->stream())
         m.set("worker_pid", static_cast<int64_t>(stream->handle().pid()));
     }
-    models.push(m.set("slots", describe_slots(w)));
+    models.push(m.set("slots", describe_slots(w)).set("costs", describe_costs(w)));
   }
   out.set("models", std::move(models));
   Json queue = Json::array();
@@ -52,7 +68,7 @@ std::string describe_lane(Lane& lane) {
                    .set("model", model ? model->name : "")
                    .set("shape", q.shape)
                    .set("waiting", q.waiting)
-                   .set("predicted_ms", q.predicted == sched::kUnknown ? Json() : Json(to_ms(q.predicted)))
+                   .set("predicted_ms", known_ms(q.predicted))
                    .set("kind", q.is_load ? "load" : "compile"));
   }
   out.set("queue", std::move(queue));

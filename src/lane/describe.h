@@ -1,4 +1,5 @@
-// The lane as JSON (anelane_lane_describe): options, models with their slots, queue, counters.
+// The lane as JSON (anelane_lane_describe): options, models with their slots, queue, learned costs,
+// counters.
 #pragma once
 #include <string>
 

@@ -52,7 +52,8 @@ Driver::Driver(Lane* lane, const LaneOptions& options, std::unique_ptr<HistoryFi
     : lane_(lane),
       options_(options),
       scheduler_(std::make_unique<sched::Scheduler>(scheduler_options(options))),
-      history_(std::move(history)) {
+      history_(std::move(history)),
+      state_(lane) {
   if (history_) history_->start(scheduler_.get(), scheduler_options(options));
 }
 
@@ -118,6 +119,7 @@ void Driver::feed(Event event) {
   }
   feeding_ = false;
   if (history_) history_->flush();
+  state_.changed();
   arm_timer();
 }
 
@@ -428,6 +430,7 @@ void Driver::stop(Code code) {
   e.code = code;
   feed(e);
   stopped_ = true;
+  state_.end();
   history_.reset();  // the record ends with the last decision
   lane_->loop().cancel_timer(&timer_);
   lane_->loop().cancel_timer(&tick_timer_);

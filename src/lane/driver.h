@@ -14,6 +14,7 @@
 #include "lane/lane_model.h"
 #include "lane/loop_thread.h"
 #include "lane/options.h"
+#include "lane/state_file.h"
 #include "scheduler/scheduler.h"
 
 namespace anelane {
@@ -114,6 +115,7 @@ class Driver {
   const LaneOptions options_;
   std::unique_ptr<sched::Scheduler> scheduler_;
   std::unique_ptr<HistoryFile> history_;
+  StateFile state_;
   std::deque<sched::Event> events_;
   bool feeding_ = false, stopped_ = false, ending_ = false, broken_told_ = false;
   LoopThread::TimerId timer_{}, tick_timer_{};

@@ -34,6 +34,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
   const std::string& cache_folder() const { return cache_folder_; }
   const LaneOptions& options() const { return options_; }
   int lock_fd() const { return lock_.fd(); }
+  const LaneRecord& record() const { return lock_.record(); }
   LoopThread& loop() { return *loop_; }
   Completions& completions() { return *completions_; }
   Driver& driver() { return *driver_; }  // lane thread

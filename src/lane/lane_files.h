@@ -3,7 +3,8 @@
 
 namespace anelane::lane_files {
 
-inline constexpr const char* kLock = "lane.lock";    // locked, empty; never deleted
-inline constexpr const char* kRecord = "lane.json";  // who holds it, for people
+inline constexpr const char* kLock = "lane.lock";         // locked, empty; never deleted
+inline constexpr const char* kRecord = "lane.json";       // who holds it, for people
+inline constexpr const char* kState = "lane.state.json";  // what it does, for `anelane ps`
 
 }  // namespace anelane::lane_files

@@ -24,7 +24,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "lane/lane_files.h"
-#include "lane/lane_record.h"
 
 #ifndef __APPLE__
 #include <sys/sysmacros.h>
@@ -161,7 +160,8 @@ Result<LaneLock> LaneLock::acquire(const std::string& folder, uint64_t deadline_
     sleep = std::min(2 * sleep, kLongestSleepNs);
   }
   // Advice for people only: a full disk must not cost the lane.
-  const Status recorded = write_lane_record(folder, record_of_this_process());
+  lock.record_ = record_of_this_process();
+  const Status recorded = write_lane_record(folder, lock.record_);
   if (!recorded.ok()) log_line(LogLevel::kWarn, "the lane is held without a record: " + recorded.message());
   return lock;
 }

@@ -9,6 +9,7 @@
 
 #include "base/fork_guard.h"
 #include "base/status.h"
+#include "lane/lane_record.h"
 
 namespace anelane {
 
@@ -46,12 +47,14 @@ class LaneLock {
   LaneLock& operator=(LaneLock&&) noexcept = default;
   int fd() const { return fd_.get(); }
   const std::string& path() const { return path_; }
+  const LaneRecord& record() const { return record_; }  // of this process, as others find it
   // Closes this process's descriptor. Workers may still hold the lane.
   void close() { fd_.reset(); }
 
  private:
   fork_guard::Fd fd_;
   std::string path_;
+  LaneRecord record_;
 };
 
 // Who holds the lane in `folder`. Needs no lane and disturbs nothing.

@@ -75,12 +75,8 @@ LaneRecord record_of_this_process() {
   return record;
 }
 
-Status write_lane_record(const std::string& folder, const LaneRecord& record) {
-  const std::string path = join_path(folder, lane_files::kRecord);
+Status replace_lane_file(const std::string& path, const std::string& text) {
   const std::string next = path + ".next";
-  Json json = Json::object().set("pid", record.pid).set("program", record.program);
-  json.set("since_unix_ms", record.since_unix_ms).set("start", record.start);
-  const std::string text = json.dump() + "\n";
   const UniqueFd fd(
       ::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
   const FileSizeSignalHeld held;
@@ -93,6 +89,12 @@ Status write_lane_record(const std::string& folder, const LaneRecord& record) {
     status = io_error("rename into place", path, errno);
   if (!status.ok()) ::unlink(next.c_str());
   return status;
+}
+
+Status write_lane_record(const std::string& folder, const LaneRecord& record) {
+  Json json = Json::object().set("pid", record.pid).set("program", record.program);
+  json.set("since_unix_ms", record.since_unix_ms).set("start", record.start);
+  return replace_lane_file(join_path(folder, lane_files::kRecord), json.dump() + "\n");
 }
 
 std::optional<LaneRecord> read_lane_record(const std::string& folder) {

@@ -16,6 +16,8 @@ struct LaneRecord {
 };
 
 LaneRecord record_of_this_process();
+// A file of the lane's folder, whole or not at all, under one fixed second name; not flushed to the disk.
+Status replace_lane_file(const std::string& path, const std::string& text);
 // Only the holder of the lock writes; readers see the old record or the new one.
 Status write_lane_record(const std::string& folder, const LaneRecord& record);
 // nullopt: missing or not readable as a record.

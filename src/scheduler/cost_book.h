@@ -32,6 +32,7 @@ class CostBook {
   bool predicts_load(uint32_t rung) const { return (cached_ >> rung & 1u) != 0; }
   Time compile_cost(uint32_t rung, const MachineFactor& factor) const;
   Time load_cost(uint32_t rung) const { return load_[rung]; }
+  Time measured_compile(uint32_t rung) const { return measured_[rung]; }  // kUnknown: not yet
   Time cost(uint32_t rung, const MachineFactor& factor) const {
     return predicts_load(rung) ? load_cost(rung) : compile_cost(rung, factor);
   }

@@ -24,6 +24,15 @@ struct SlotView {
   const char* state = "";  // "admitting", "resident", "evicting", "failed"
 };
 
+// What is known about making a shape resident.
+struct CostView {
+  uint32_t shape = 0;
+  bool cached = false;         // so it is predicted as a load
+  Time load = kUnknown;        // the last measured one, or the seed
+  Time compile = kUnknown;     // predicted: measured, or the seed scaled to this machine
+  bool compile_known = false;  // measured on this machine
+};
+
 struct QueueView {
   WorkerId worker = 0;
   uint32_t shape = 0;
@@ -41,6 +50,7 @@ struct WorkerView {
   const char* state = "";  // "starting", "ready", "recovering", "unconfirmed", "quarantined", "retiring"
   uint32_t restarts = 0;
   std::vector<SlotView> slots;
+  std::vector<CostView> costs;  // one for each rung
 };
 
 // What is going on, as of the last step. A copy: consistent in itself.

@@ -58,8 +58,11 @@ Snapshot Scheduler::snapshot(Time now) const {
   }
   for (const auto& w : c.workers_) {
     if (w == nullptr) continue;
-    WorkerView view{w->id, w->name, w->generation, state_name(*w), w->restarts, {}};
+    WorkerView view{w->id, w->name, w->generation, state_name(*w), w->restarts, {}, {}};
     for (const Shape& s : w->shapes) {
+      view.costs.push_back({w->ladder[s.rung], w->costs.predicts_load(s.rung), w->costs.load_cost(s.rung),
+                            w->costs.compile_cost(s.rung, c.factor_),
+                            w->costs.measured_compile(s.rung) != kUnknown});
       if (s.state == SlotState::kAbsent) continue;
       const uint32_t leases = s.gate->leases();
       view.slots.push_back({w->ladder[s.rung], leases, slot_state_name(s.state)});

@@ -174,6 +174,7 @@ static void null_pointers_are_named(void** state) {
   INVALID(anelane_lane_event_fd(lane, NULL, &err), "fd");
   INVALID(anelane_lane_next_completion(lane, NULL, NULL, &err), "out");
   INVALID(anelane_lane_holder(folder, NULL, &err), "out");
+  INVALID(anelane_lane_peek(folder, NULL, 1, NULL, &err), "buf");
   INVALID(anelane_model_inspect(NULL, &info, &err), "path");
   INVALID(anelane_replay(NULL, NULL, NULL, 0, NULL, &err), "path");
   INVALID(anelane_replay("x", NULL, NULL, 1, NULL, &err), "buf");

@@ -184,7 +184,7 @@ class Usage(ToolCase):
         self.assertRegex(self.tool("--version")[1], r"^anelane \d+\.\d+\.\d+\S* \(interface \d+\)\n$")
 
     def test_help_in_both_spellings(self):
-        for command in ([], ["embed"], ["describe"], ["selftest"], ["version"]):
+        for command in ([], ["embed"], ["describe"], ["ps"], ["selftest"], ["version"]):
             code, out, err = self.tool(*command, "-h")
             self.assertEqual((code, err), (DONE, ""))
             self.assertIn("Usage: anelane" + "".join(" " + c for c in command), out)

@@ -71,24 +71,6 @@ int describe_model(const DescribeFlags& flags) {
   return finish_output();
 }
 
-// "2026-07-30T12:00:00Z"
-std::string utc(int64_t unix_ms) {
-  const std::time_t seconds = static_cast<std::time_t>(unix_ms / 1000);
-  std::tm parts = {};
-  char text[32] = "";
-  if (gmtime_r(&seconds, &parts) != nullptr) std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
-
-// What to say of a lane that nobody holds.
-std::string free_lane(const std::string& lock_dir) {
-  std::error_code unknown;
-  const bool none = !lock_dir.empty() && !std::filesystem::exists(lock_dir, unknown) && !unknown;
-  return none ? "the lane is free: there is none in " + lock_dir +
-                    " yet, the first to open it makes the folder"
-              : "the lane is free";
-}
-
 int describe_holder(const DescribeFlags& flags) {
   anelane_holder holder = {};
   holder.struct_size = sizeof holder;
@@ -113,6 +95,22 @@ int describe_holder(const DescribeFlags& flags) {
 }
 
 }  // namespace
+
+std::string utc(int64_t unix_ms) {
+  const std::time_t seconds = static_cast<std::time_t>(unix_ms / 1000);
+  std::tm parts = {};
+  char text[32] = "";
+  if (gmtime_r(&seconds, &parts) != nullptr) std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+std::string free_lane(const std::string& lock_dir) {
+  std::error_code unknown;
+  const bool none = !lock_dir.empty() && !std::filesystem::exists(lock_dir, unknown) && !unknown;
+  return none ? "the lane is free: there is none in " + lock_dir +
+                    " yet, the first to open it makes the folder"
+              : "the lane is free";
+}
 
 int run_describe(const DescribeFlags& flags) {
   return flags.model_dir.empty() ? describe_holder(flags) : describe_model(flags);

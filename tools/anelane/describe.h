@@ -1,5 +1,6 @@
 // `anelane describe`: what a checkpoint is, or who holds the lane. Starts nothing.
 #pragma once
+#include <cstdint>
 #include <string>
 
 namespace anelane_tool {
@@ -9,6 +10,11 @@ struct DescribeFlags {
   std::string lock_dir;
   bool json = false;
 };
+
+// "2026-07-30T12:00:00Z"
+std::string utc(int64_t unix_ms);
+// What to say of a lane that nobody holds; lock_dir as absolute_folder gives it.
+std::string free_lane(const std::string& lock_dir);
 
 // Returns the exit code.
 int run_describe(const DescribeFlags& flags);

@@ -12,6 +12,7 @@
 
 #include "describe.h"
 #include "embed.h"
+#include "ps.h"
 #include "replay.h"
 #include "report.h"
 #include "selftest.h"
@@ -135,6 +136,13 @@ int run(int argc, char** argv) {
       ->type_name("DIR");
   describe_command->add_flag("--json", describe.json, "Print one JSON object");
 
+  PsFlags ps;
+  CLI::App* ps_command =
+      app.add_subcommand("ps", "Show who holds the lane, its workers, shapes, queue and learned costs");
+  ps_command->add_option("--lock-dir", ps.lock_dir, "Folder of the lane lock (default: per user)")
+      ->type_name("DIR");
+  ps_command->add_flag("--json", ps.json, "Print one JSON object");
+
   CLI::App* version_command = app.add_subcommand("version", "Print the version");
 
   std::string record;
@@ -164,6 +172,7 @@ int run(int argc, char** argv) {
   }
   if (version_command->parsed()) return print(version_line());
   if (describe_command->parsed()) return run_describe(describe);
+  if (ps_command->parsed()) return run_ps(ps);
   if (replay_command->parsed()) return run_replay(record);
   if (selftest_command->parsed()) return run_selftest(selftest);
   return run_embed(embed);
