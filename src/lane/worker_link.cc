@@ -27,12 +27,11 @@ Status crashed() {
   return error(Code::kEngineCrashed, "the worker of this model ended; a new one is being started, ask again");
 }
 
-// However the channel broke, the caller is told the same: its request may have run, and a new worker comes.
+// However the channel broke, the caller is told the same: its request may have run, and may be sent again.
 Status broke_off(const Status& why) {
   if (why.code() == Code::kEngineCrashed) return why;
-  return error(
-      Code::kEngineCrashed,
-      "the worker of this model broke off; a new one is being started, ask again. Why: " + why.message());
+  return error(Code::kEngineCrashed,
+               "the channel to the worker of this model broke; ask again. Why: " + why.message());
 }
 
 }  // namespace
