@@ -118,7 +118,10 @@ ANELANE_API anelane_status anelane_op_cancel_many(const anelane_op* handles, siz
     for (size_t i = 0; i < count; ++i)
       if (std::shared_ptr<Operation> op = tables().ops.find(handles[i].bits); op && !op->ended())
         of_lane[op->lane().get()].push_back(std::move(op));
-    for (auto& [lane, ops] : of_lane) ops.front()->lane()->cancel(std::move(ops));
+    for (auto& [lane, ops] : of_lane) {
+      const std::shared_ptr<Lane> kept = ops.front()->lane();
+      kept->cancel(std::move(ops));
+    }
     return {};
   });
 }
