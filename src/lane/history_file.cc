@@ -16,16 +16,21 @@ namespace anelane {
 namespace {
 constexpr size_t kClosingLine = 64;    // room that is kept for it
 constexpr size_t kFlushAt = 1u << 20;  // of gathered bytes, also within an event
+
+// A forked child lets go of it at once, or it would keep the record locked.
+Result<fork_guard::Fd> open_record(const std::string& path) {
+  UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  if (!file) return io_error("create the record", path, errno);
+  return fork_guard::Fd(above_stdio(std::move(file)));
+}
 }  // namespace
 
 Result<std::unique_ptr<HistoryFile>> HistoryFile::create(const std::string& path, size_t limit) {
-  UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
-  if (!file) return io_error("create the record", path, errno);
+  ANELANE_ASSIGN(fork_guard::Fd file, fork_guard::unforked([&] { return open_record(path); }));
   // Locked, so that no other lane empties it. What knows no lock (a device) is nobody's record.
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return error(Code::kInvalidArgument, "another lane writes the record " + path + "; name another file");
   (void)!::ftruncate(file.get(), 0);
-  file = above_stdio(std::move(file));
   return std::unique_ptr<HistoryFile>(new HistoryFile(std::move(file), path, limit));
 }
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "base/file.h"
+#include "base/fork_guard.h"
 #include "base/limits.h"
 #include "scheduler/history.h"
 
@@ -28,7 +28,7 @@ class HistoryFile {
   void flush();
 
  private:
-  HistoryFile(UniqueFd file, std::string path, size_t limit)
+  HistoryFile(fork_guard::Fd file, std::string path, size_t limit)
       : file_(std::move(file)),
         path_(std::move(path)),
         limit_(limit),
@@ -38,7 +38,7 @@ class HistoryFile {
   void end(const char* why);
   void stop_looking();
 
-  UniqueFd file_;  // invalid once the record has ended
+  fork_guard::Fd file_;  // invalid once the record has ended
   const std::string path_;
   const size_t limit_;
   size_t bytes_ = 0;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fixtures.h"
@@ -71,7 +72,17 @@ static void one_record_belongs_to_one_lane(void** state) {
   assert_status(ANELANE_OK, anelane_lane_open(&options, in_ms(BOUND_MS), &lane, &err), &err);
   assert_status(ANELANE_INVALID_ARGUMENT, anelane_lane_open(&others, in_ms(BOUND_MS), &second, &err), &err);
   assert_says(&err, "record.jsonl");
+  /* A child that was forked meanwhile and lives on does not keep it. */
+  const pid_t child = fork();
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
   close_lane(lane);
+  assert_status(ANELANE_OK, anelane_lane_open(&options, in_ms(BOUND_MS), &lane, &err), &err);
+  close_lane(lane);
+  assert_int_equal(kill(child, SIGKILL), 0);
+  assert_int_equal(waitpid(child, NULL, 0), child);
   assert_status(ANELANE_OK, anelane_replay(record, NULL, text, sizeof text, NULL, &err), &err);
   assert_string_equal(text, "");
   free(record);
