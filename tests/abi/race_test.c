@@ -57,6 +57,17 @@ static void* start_until_refused(void* argument) {
   return NULL;
 }
 
+/* A lane whose worker is a thread, which comes and goes quickly, and nobody who has started anything. */
+static anelane_lane open_for_starters(const char* folder) {
+  anelane_lane_options options = options_in(folder);
+  anelane_lane lane;
+  anelane_error err = NEW_ERROR();
+  options.worker_mode = ANELANE_WORKER_THREAD;
+  assert_status(ANELANE_OK, anelane_lane_open(&options, in_ms(BOUND_MS), &lane, &err), &err);
+  memset(starters, 0, sizeof starters);
+  return lane;
+}
+
 static void every_start_that_meets_a_close_is_called_back_once_or_refused(void** state) {
   enum { ROUNDS = 150, LEAST = 10 };
   char* folder = make_folder();
@@ -65,13 +76,8 @@ static void every_start_that_meets_a_close_is_called_back_once_or_refused(void**
   write_tiny(path_in(folder, "tiny"), NULL);
   const uint64_t enough = in_ms(15000);
   for (int round = 0; round < ROUNDS && (round < LEAST || anelane_now_ns() < enough); round++) {
-    anelane_lane_options options = options_in(folder);
-    anelane_lane lane;
-    anelane_error err = NEW_ERROR();
-    options.worker_mode = ANELANE_WORKER_THREAD;
-    assert_status(ANELANE_OK, anelane_lane_open(&options, in_ms(BOUND_MS), &lane, &err), &err);
+    const anelane_lane lane = open_for_starters(folder);
     const anelane_model model = load_into(lane, path_in(folder, "tiny"));
-    memset(starters, 0, sizeof starters);
     for (int i = 0; i < STARTERS; i++) {
       starters[i].model = model;
       starters[i].index = i;
@@ -119,13 +125,8 @@ static void everybody_who_waits_is_told_of_the_close(void** state) {
   write_tiny(path_in(folder, "tiny"), NULL);
   const uint64_t enough = in_ms(15000);
   for (int round = 0; round < ROUNDS && (round < LEAST || anelane_now_ns() < enough); round++) {
-    anelane_lane_options options = options_in(folder);
-    anelane_lane lane;
-    anelane_error err = NEW_ERROR();
-    options.worker_mode = ANELANE_WORKER_THREAD;
-    assert_status(ANELANE_OK, anelane_lane_open(&options, in_ms(BOUND_MS), &lane, &err), &err);
+    const anelane_lane lane = open_for_starters(folder);
     const anelane_model model = load_into(lane, path_in(folder, "tiny"));
-    memset(starters, 0, sizeof starters);
     for (int i = 0; i < STARTERS; i++) {
       starters[i].model = model;
       assert_int_equal(pthread_create(&starters[i].thread, NULL, start_and_wait_until_refused, &starters[i]),

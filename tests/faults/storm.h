@@ -1,5 +1,7 @@
 // Random violence against the processes of a lane under load.
 #pragma once
+#include <anelane.h>
+
 #include <cstdint>
 #include <random>
 #include <string>
@@ -14,6 +16,17 @@ inline uint64_t below(Random& random, uint64_t end) {
 struct Place {
   std::string lane, cache, model;  // folders
 };
+
+inline anelane_lane_options options_in(const Place& place) {
+  anelane_lane_options options = {};
+  anelane_lane_options_init(&options, sizeof options);
+  options.engine = ANELANE_ENGINE_SOFT;
+  options.soft_threads = 1;
+  options.settle_ms = 1;
+  options.lock_dir = place.lane.c_str();
+  options.cache_dir = place.cache.c_str();
+  return options;
+}
 
 // Eight threads embed while workers are killed or stopped for a moment, `strikes` times. Returns how many
 // things were not as they must be; says on stdout what happened.

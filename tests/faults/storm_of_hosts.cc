@@ -30,13 +30,7 @@ constexpr uint64_t kSlackMs = 2'000;  // of a busy machine
 
 // Takes the lane and says how long that took, or why it could not.
 anelane_status open_lane(const Place& place, uint64_t wait_ms, anelane_lane* lane, anelane_error* err) {
-  anelane_lane_options options = {};
-  anelane_lane_options_init(&options, sizeof options);
-  options.engine = ANELANE_ENGINE_SOFT;
-  options.soft_threads = 1;
-  options.settle_ms = 1;
-  options.lock_dir = place.lane.c_str();
-  options.cache_dir = place.cache.c_str();
+  const anelane_lane_options options = options_in(place);
   return anelane_lane_open(&options, in_ms(wait_ms), lane, err);
 }
 

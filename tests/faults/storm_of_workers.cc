@@ -45,13 +45,7 @@ bool strike(pid_t pid, Random& random, bool* struck) {
 }  // namespace
 
 size_t storm_of_workers(const Place& place, uint64_t strikes, uint64_t seed) {
-  anelane_lane_options options = {};
-  anelane_lane_options_init(&options, sizeof options);
-  options.engine = ANELANE_ENGINE_SOFT;
-  options.soft_threads = 1;
-  options.settle_ms = 1;
-  options.lock_dir = place.lane.c_str();
-  options.cache_dir = place.cache.c_str();
+  const anelane_lane_options options = options_in(place);
   anelane_lane lane = {};
   anelane_error err = new_error();
   size_t bad = 0;

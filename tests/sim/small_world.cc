@@ -18,21 +18,9 @@ constexpr int kRestMovesMax = 2'000;
 SmallWorld::SmallWorld(const SmallSetup& setup) : setup_(setup), scheduler_(setup.world.options) {
   callers_.resize(setup.asks.size());
   for (const Model& m : setup.world.models) {
-    sched::WorkerSpec spec;
-    spec.name = m.name;
-    spec.layers = m.layers;
-    spec.reports_cache = m.reports_cache;
-    spec.prewarm = m.prewarm;
-    spec.seed_compile.fill(kUnknown);
-    spec.seed_load.fill(kUnknown);
     Process p;
-    for (size_t r = 0; r < m.rungs.size(); ++r) {
-      spec.ladder.push_back(m.rungs[r].shape);
-      spec.seed_compile[r] = m.rungs[r].seed;
-      spec.seed_load[r] = m.rungs[r].load;
-      if (m.rungs[r].cached) p.cache |= 1u << r;
-    }
-    p.worker = scheduler_.add_worker(spec);
+    p.worker = scheduler_.add_worker(spec_of(m));
+    p.cache = cached_rungs(m);
     processes_.push_back(p);
   }
 }

@@ -8,6 +8,31 @@
 #include "scheduler/history.h"
 
 namespace anelane::sim {
+
+sched::WorkerSpec spec_of(const Model& model) {
+  sched::WorkerSpec spec;
+  spec.name = model.name;
+  spec.program = model.program;
+  spec.layers = model.layers;
+  spec.reports_cache = model.reports_cache;
+  spec.prewarm = model.prewarm;
+  spec.seed_compile.fill(kUnknown);
+  spec.seed_load.fill(kUnknown);
+  for (size_t r = 0; r < model.rungs.size(); ++r) {
+    spec.ladder.push_back(model.rungs[r].shape);
+    spec.seed_compile[r] = model.rungs[r].seed;
+    spec.seed_load[r] = model.rungs[r].load;
+  }
+  return spec;
+}
+
+uint32_t cached_rungs(const Model& model) {
+  uint32_t mask = 0;
+  for (size_t r = 0; r < model.rungs.size(); ++r)
+    if (model.rungs[r].cached) mask |= 1u << r;
+  return mask;
+}
+
 namespace {
 
 constexpr uint32_t kDefaultLadder[] = {128, 256, 512, 1024, 2048, 4096, 8192};

@@ -34,6 +34,10 @@ struct Model {
   bool reports_cache = true;
 };
 
+// What its worker tells the scheduler, and which of its rungs the daemon has (bit i: rungs[i]).
+sched::WorkerSpec spec_of(const Model& model);
+uint32_t cached_rungs(const Model& model);
+
 enum class Op : uint8_t { kRequest, kCancel, kRelease, kFault, kRetire, kUncache };
 enum class FaultKind : uint8_t { kCrash, kError, kRefuse, kSlow };
 

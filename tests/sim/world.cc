@@ -17,22 +17,9 @@ World::~World() = default;
 void World::load_models() {
   for (uint32_t i = 0; i < workload_.models.size(); ++i) {
     const Model& m = workload_.models[i];
-    sched::WorkerSpec spec;
-    spec.name = m.name;
-    spec.program = m.program;
-    spec.layers = m.layers;
-    spec.reports_cache = m.reports_cache;
-    spec.prewarm = m.prewarm;
-    spec.seed_compile.fill(kUnknown);
-    spec.seed_load.fill(kUnknown);
     Process p;
-    for (size_t r = 0; r < m.rungs.size(); ++r) {
-      spec.ladder.push_back(m.rungs[r].shape);
-      spec.seed_compile[r] = m.rungs[r].seed;
-      spec.seed_load[r] = m.rungs[r].load;
-      if (m.rungs[r].cached) p.daemon_cache |= 1u << r;
-    }
-    p.worker = scheduler_.add_worker(spec);
+    p.worker = scheduler_.add_worker(spec_of(m));
+    p.daemon_cache = cached_rungs(m);
     models_of_[p.worker] = i;
     processes_.push_back(std::move(p));
   }
