@@ -47,7 +47,9 @@ Result<LayerLoad> load_program(Engine& engine, const Program& program, const Loa
 }
 
 bool rung_is_cached(Engine& engine, const std::string& first_id, const std::string& last_id) {
-  return engine.probe(first_id) && (first_id == last_id || engine.probe(last_id));
+  const bool first = engine.probe(first_id);
+  const bool last = first_id == last_id ? first : engine.probe(last_id);
+  return first && last;
 }
 
 }  // namespace anelane

@@ -26,7 +26,8 @@ struct LoaderOptions {
 // returned at once, without compiling.
 Result<LayerLoad> load_program(Engine& engine, const Program& program, const LoaderOptions& options);
 
-// True when the daemon holds both the first and the last layer of a rung (L8.3).
+// True when the daemon holds both the first and the last layer of a rung. It is asked for both, whatever its
+// first answer is (L8.3).
 bool rung_is_cached(Engine& engine, const std::string& first_id, const std::string& last_id);
 
 }  // namespace anelane

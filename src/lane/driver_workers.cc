@@ -154,6 +154,7 @@ void Driver::launched(std::shared_ptr<LaneModel> model, sched::Generation genera
   load.path = model->path;
   load.name = model->name;
   load.rungs = model->options.rungs;
+  load.shapes_per_model = options_.shapes_per_model;
   WorkerLink::Exchange x;
   x.frame.type = worker::FrameType::kLoad;
   x.frame.body = worker::to_json(load).dump();

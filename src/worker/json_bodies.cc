@@ -145,7 +145,8 @@ Result<HelloBody> parse_hello(std::string_view text) {
 }
 
 Json to_json(const LoadBody& body) {
-  return Json::object().set("path", body.path).set("name", body.name).set("rungs", list(body.rungs));
+  Json json = Json::object().set("path", body.path).set("name", body.name).set("rungs", list(body.rungs));
+  return json.set("shapes_per_model", body.shapes_per_model);
 }
 
 Result<LoadBody> parse_load(std::string_view text) {
@@ -154,6 +155,7 @@ Result<LoadBody> parse_load(std::string_view text) {
   members.need("path", &body.path);
   members.want("name", &body.name);
   members.want("rungs", &body.rungs);
+  members.want("shapes_per_model", &body.shapes_per_model);
   ANELANE_TRY(members.status());
   return body;
 }

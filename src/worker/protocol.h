@@ -87,7 +87,8 @@ struct HelloBody {
 };
 struct LoadBody {
   std::string path, name;
-  std::vector<uint32_t> rungs;  // empty: default ladder
+  std::vector<uint32_t> rungs;    // empty: default ladder
+  uint32_t shapes_per_model = 0;  // how many may be resident at once (L2.4); 0: the host did not say
 };
 struct LoadedBody {
   int32_t kind = 0;  // ModelKind

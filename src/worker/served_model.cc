@@ -162,6 +162,11 @@ Status ServedModel::load_layers(uint32_t shape, ResidentShape* room, AdmittedBod
   if (!on_ladder)
     return error(Code::kShapeUnknown,
                  "shape " + std::to_string(shape) + " is not on the ladder of " + summary.name);
+  // The host keeps the ledger; a host that lost count must not get more of the engine (L2.4).
+  if (shapes_max_ != 0 && resident_.size() >= shapes_max_)
+    return error(Code::kResourcesExhausted, std::to_string(resident_.size()) + " shapes are resident, " +
+                                                summary.name + " may have " + std::to_string(shapes_max_))
+        .with_limit(shapes_max_);
   for (uint32_t layer = 0; layer < summary.layers; ++layer) {
     if (activity_.stopping.load(std::memory_order_relaxed))
       return error(Code::kCancelled, "the worker was asked to end during the admission");

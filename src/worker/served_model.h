@@ -42,10 +42,15 @@ struct ResidentShape {
 
 class ServedModel {
  public:
-  // All three must outlive it. A stop request in `activity` ends long work early, with CANCELLED.
+  // All three must outlive it. A stop request in `activity` ends long work early, with CANCELLED. At most
+  // `shapes_max` shapes are resident at once; 0: as many as are asked for.
   ServedModel(Engine& engine, std::shared_ptr<const Model> model, LoaderOptions loader,
-              const Activity& activity)
-      : engine_(engine), model_(std::move(model)), loader_(loader), activity_(activity) {}
+              const Activity& activity, uint32_t shapes_max = 0)
+      : engine_(engine),
+        model_(std::move(model)),
+        loader_(loader),
+        activity_(activity),
+        shapes_max_(shapes_max) {}
 
   // What LOADED says; asks the engine which rungs it holds compiled (L8.3).
   LoadedBody report();
@@ -69,6 +74,7 @@ class ServedModel {
   std::shared_ptr<const Model> model_;
   LoaderOptions loader_;
   const Activity& activity_;
+  const uint32_t shapes_max_;
   std::map<uint32_t, ResidentShape> resident_;
 };
 

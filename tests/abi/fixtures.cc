@@ -135,6 +135,11 @@ void write_tiny(const char* folder, const char* flaw_or_null) {
   }
 }
 
+void write_long(const char* folder) {
+  require(anelane::write_tiny_checkpoint(
+      folder, {.layers = 1, .width = LONG_DIM, .heads = 1, .ffn = 32, .ceiling = LONG_CEILING}));
+}
+
 size_t golden_count() {
   return golden().texts.size();
 }

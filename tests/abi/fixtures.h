@@ -11,6 +11,9 @@ extern "C" {
    the program for a flaw that it does not know (fixtures.cc lists them). */
 void write_tiny(const char* folder, const char* flaw);
 enum { TINY_DIM = 64, TINY_CEILING = 256 };
+/* The same with one layer, one head and the default ladder up to 8192. */
+void write_long(const char* folder);
+enum { LONG_DIM = 32, LONG_CEILING = 8192 };
 
 /* tests/data/minilm_golden.jsonl: texts with their token ids and the vectors of an independent
  * implementation. */

@@ -139,6 +139,7 @@ TEST_F(ProgramLoader, L8_3_ARungIsCachedWhenFirstAndLastLayerAre) {
   engine_.held = {"first"};
   EXPECT_FALSE(rung_is_cached(engine_, "first", "last"));
   EXPECT_FALSE(rung_is_cached(engine_, "last", "first"));
+  EXPECT_EQ(engine_.calls, "probe(first) probe(last) probe(last) probe(first) ");
   engine_.held = {"first", "last"};
   engine_.calls.clear();
   EXPECT_TRUE(rung_is_cached(engine_, "first", "last"));

@@ -69,6 +69,17 @@ TEST_F(BertModelTest, EmbeddingsAreNormedColumnsAndPaddingIsMasked) {
   EXPECT_GT(difference, 1);
 }
 
+// The padding token inside a sequence is a token like any other: the count decides.
+TEST_F(BertModelTest, S002_TheMaskFollowsTheTokenCountAndNotThePaddingId) {
+  const std::vector<int32_t> ids = {10, 11, 0, 12};
+  std::vector<Half> x(64 * 128), mask(128, 0x7e00);
+  ASSERT_TRUE(model_->embed_tokens(ids, 128, x.data(), mask.data()).ok());
+  for (size_t t = 0; t < 128; ++t) EXPECT_EQ(half_to_float(mask[t]), t < 4 ? 0 : -10000) << t;
+  bool seen = false;
+  for (size_t c = 0; c < 64; ++c) seen |= x[c * 128 + 2] != 0;
+  EXPECT_TRUE(seen) << "the third token is embedded though its id is the padding's";
+}
+
 TEST_F(BertModelTest, WrongSizesAreRefused) {
   std::vector<Half> x(64 * 128), mask(128);
   EXPECT_EQ(model_->embed_tokens(std::vector<int32_t>(129, 1), 128, x.data(), mask.data()).code(),

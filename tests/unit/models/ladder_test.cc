@@ -55,5 +55,18 @@ TEST(Ladder, S001_ASequenceUsesTheSmallestRungThatFits) {
   EXPECT_EQ(rung_for(rungs, 0), 0u);
 }
 
+// Every length of every rung, so that no border is off by one.
+TEST(Ladder, S002_EachLengthUpToTheCeilingHasTheRungThatHoldsItAndNoSmallerOne) {
+  const Rungs rungs = ladder(8192);
+  uint32_t below = 0;
+  for (const uint32_t rung : rungs) {
+    for (uint32_t tokens = below + 1; tokens <= rung; ++tokens) ASSERT_EQ(rung_for(rungs, tokens), rung);
+    below = rung;
+  }
+  EXPECT_EQ(rung_for(rungs, 257), 512u);
+  EXPECT_EQ(rung_for(rungs, 8193), 0u);
+  EXPECT_EQ(rung_for(rungs, 0), 0u);
+}
+
 }  // namespace
 }  // namespace anelane

@@ -110,6 +110,25 @@ TEST_F(ModelTest, BrokenFilesAreNamed) {
   expect_error(write(checkpoint), Code::kModelUnsupported, {"LlamaForCausalLM", "BertModel"});
 }
 
+// The models that are named in the documents but not served, and one that does not exist: refused by name.
+TEST_F(ModelTest, S011_ArchitecturesThatAreNotServedAreUnsupported) {
+  for (const char* architecture : {"LlamaForCausalLM", "unknown"}) {
+    TinyCheckpoint checkpoint;
+    checkpoint.config.set("architectures", Json::array().push(architecture)).set("model_type", "unknown");
+    expect_error(write(checkpoint), Code::kModelUnsupported, {architecture, "BertModel"});
+  }
+}
+
+// The charge of a resident shape is the checkpoint's number of layers, at every rung.
+TEST_F(ModelTest, S011_TheChargeIsTheNumberOfLayers) {
+  for (const uint32_t layers : {1u, 6u, 22u, 28u}) {
+    const std::string path = folder_.file(std::to_string(layers));
+    ASSERT_TRUE(write_tiny_checkpoint(path, {.layers = layers, .width = 32, .heads = 1, .ffn = 32}).ok());
+    EXPECT_EQ(inspect_model(path, {})->layers, layers);
+    EXPECT_EQ((*open_model(path, {}))->summary().layers, layers);
+  }
+}
+
 // inspect reads headers only: a value that open refuses does not matter to it.
 TEST_F(ModelTest, OpenReadsEveryValueAndInspectNone) {
   TinyCheckpoint checkpoint;

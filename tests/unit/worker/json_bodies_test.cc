@@ -34,9 +34,11 @@ TEST(JsonBodies, InitAndHelloRoundTrip) {
 }
 
 TEST(JsonBodies, LoadAndLoadedRoundTrip) {
-  const Result<LoadBody> load = parse_load(to_json(LoadBody{"/m", "name", {128, 256}}).dump());
+  const Result<LoadBody> load = parse_load(to_json(LoadBody{"/m", "name", {128, 256}, 4}).dump());
   ASSERT_TRUE(load.ok());
   EXPECT_EQ(load->path, "/m");
+  EXPECT_EQ(load->shapes_per_model, 4u);
+  EXPECT_EQ(parse_load(R"({"path":"/m"})")->shapes_per_model, 0u);
   EXPECT_EQ(load->rungs, (std::vector<uint32_t>{128, 256}));
   LoadedBody loaded;
   loaded.kind = 1;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <regex.h>
 
+#include <cstdio>
 #include <cstring>
 #include <set>
 
@@ -22,6 +23,7 @@ struct Engineering {
   std::map<std::string, Status> refuses;  // load or compile of these fails
   int live = 0;
   std::vector<std::string> deeds;
+  std::vector<std::string> asked;  // probes
   uint64_t odd_port_bytes_at_layer = ~uint64_t{0};
 };
 
@@ -64,7 +66,10 @@ class CountingEngine final : public Engine {
   explicit CountingEngine(Engineering* books) : books_(books) {}
   EngineInfo info() const override { return {"counting", "", "", "", 0}; }
   std::string identify(const Program& program) const override { return program.mil; }
-  bool probe(const std::string& id) override { return books_->held.count(id) != 0; }
+  bool probe(const std::string& id) override {
+    books_->asked.push_back(id);
+    return books_->held.count(id) != 0;
+  }
   Status compile(const std::string& id, const Program&) override {
     books_->deeds.push_back("compile " + id);
     const auto refused = books_->refuses.find(id);
@@ -89,14 +94,14 @@ class CountingEngine final : public Engine {
 
 class TinyModel final : public Model {
  public:
-  explicit TinyModel(uint32_t layers) {
+  explicit TinyModel(uint32_t layers, std::vector<uint32_t> ladder = {32, 64}) {
     summary_.name = "tiny";
     summary_.dim = 3;
     summary_.width = kWidth;
-    summary_.ceiling = 64;
+    summary_.ceiling = ladder.back();
     summary_.layers = layers;
     summary_.vocab = 100;
-    summary_.ladder = {32, 64};
+    summary_.ladder = std::move(ladder);
   }
   const ModelSummary& summary() const override { return summary_; }
   Program layer_program(uint32_t rung, uint32_t layer) const override {
@@ -239,6 +244,72 @@ TEST_F(ServedModelTest, ShapeOffTheLadderIsUnknown) {
   const Status status = model_.admit(48, {}).status();
   EXPECT_EQ(status.code(), Code::kShapeUnknown);
   EXPECT_TRUE(books_.deeds.empty());
+}
+
+TEST_F(ServedModelTest, S013_BeyondTheModelsLimitIsRefusedBeforeAnyWork) {
+  ServedModel limited(engine_, std::make_shared<TinyModel>(2, std::vector<uint32_t>{32, 64, 96, 128, 160}),
+                      LoaderOptions{0}, activity_, 4);
+  for (const uint32_t shape : {32u, 64u, 96u, 128u}) ASSERT_TRUE(limited.admit(shape, {}).ok());
+  books_.deeds.clear();
+  books_.asked.clear();
+  const Status refused = limited.admit(160, {}).status();
+  EXPECT_EQ(refused.code(), Code::kResourcesExhausted);
+  EXPECT_EQ(refused.detail().limit, 4u);
+  EXPECT_EQ(refused.detail().shape, 160u);
+  EXPECT_TRUE(books_.deeds.empty());
+  EXPECT_TRUE(books_.asked.empty());
+  EXPECT_EQ(books_.live, 8);
+  for (const uint32_t shape : {32u, 64u, 96u, 128u}) EXPECT_TRUE(limited.admit(shape, {}).ok()) << shape;
+  limited.evict(64);
+  EXPECT_TRUE(limited.admit(160, {}).ok()) << "an eviction makes room";
+  EXPECT_FALSE(limited.is_resident(64));
+}
+
+TEST_F(ServedModelTest, S260_TheCheckAsksForTheFirstAndTheLastLayerOfEachRung) {
+  const std::vector<uint32_t> ladder{128, 256, 512, 1024, 2048, 4096, 8192};
+  ServedModel wide(engine_, std::make_shared<TinyModel>(3, ladder), LoaderOptions{0}, activity_);
+  books_.held = {"128/0",  "128/1",  "128/2",  "256/0",  "512/2",
+                 "1024/1", "2048/0", "2048/2", "8192/0", "8192/1"};
+  EXPECT_EQ(wide.report().cached_shapes, (std::vector<uint32_t>{128, 2048}));
+  std::vector<std::string> expected;
+  for (const uint32_t rung : ladder)
+    for (const char* layer : {"/0", "/2"}) expected.push_back(std::to_string(rung) + layer);
+  EXPECT_EQ(expected.size(), 14u);
+  EXPECT_EQ(books_.asked, expected);
+  EXPECT_TRUE(books_.deeds.empty());
+}
+
+TEST_F(ServedModelTest, S260_ALayerThatIsFirstAndLastIsAskedForOnce) {
+  ServedModel flat(engine_, std::make_shared<TinyModel>(1), LoaderOptions{0}, activity_);
+  books_.held = {"64/0"};
+  EXPECT_EQ(flat.report().cached_shapes, (std::vector<uint32_t>{64}));
+  EXPECT_EQ(books_.asked, (std::vector<std::string>{"32/0", "64/0"}));
+}
+
+TEST_F(ServedModelTest, S263_WhatTheLineOfAnAdmissionSaysAddsUp) {
+  ServedModel wide(engine_, std::make_shared<TinyModel>(7, std::vector<uint32_t>{32, 64, 96}),
+                   LoaderOptions{0}, activity_);
+  books_.held = {"32/0", "32/3", "64/0", "64/1", "64/2", "64/3", "64/4", "64/5", "64/6"};
+  for (const uint32_t shape : {32u, 64u, 96u}) ASSERT_TRUE(wide.admit(shape, {}).ok());
+  ASSERT_EQ(lines_.size(), 3u);
+  const int hits[] = {2, 7, 0};
+  for (size_t i = 0; i < 3; ++i) {
+    unsigned shape = 0, loaded = 0, hit = 0, compiled = 0;
+    double ms = -1;
+    char outcome[32] = "";
+    ASSERT_EQ(std::sscanf(lines_[i].c_str(),
+                          "ane-direct shape admission: shape=%u layers_loaded=%u cache_hit=%u compiled=%u "
+                          "total_ms=%lf outcome=%31s",
+                          &shape, &loaded, &hit, &compiled, &ms, outcome),
+              6)
+        << lines_[i];
+    EXPECT_EQ(shape, 32 * (i + 1));
+    EXPECT_EQ(loaded, 7u);
+    EXPECT_EQ(hit, static_cast<unsigned>(hits[i]));
+    EXPECT_EQ(hit + compiled, loaded);
+    EXPECT_GE(ms, 0);
+    EXPECT_STREQ(outcome, "admitted");
+  }
 }
 
 TEST_F(ServedModelTest, EvictionUnloadsAndIsIdempotent) {
