@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "ane_direct/mil_dialect.h"
 #include "ane_direct/program.h"
 #include "base/status.h"
 
@@ -52,6 +53,7 @@ struct EngineInfo {
   std::string numerics;     // profile that ran: "fast", "lattice", "hardware"
   std::string dispatch;     // CPU kernels in use where that matters for bits ("avx512", …); "" else
   uint32_t pool_limit = 0;  // live programs that fit on the machine
+  MilDialect dialect = MilDialect::kIos18;  // what its compiler is to be given
 };
 
 class Engine {

@@ -29,6 +29,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ane_direct/mil_dialect.h"
 #include "ane_direct/mil_ops.h"
 #include "ane_direct/program.h"
 #include "ane_direct/shape.h"
@@ -36,11 +37,6 @@
 #include "base/status.h"
 
 namespace anelane {
-
-enum class MilDialect : uint8_t {
-  kIos18,  // program(1.3), func<ios18>: macOS 15 and later, the only one on 27
-  kIos16,  // program(1.0), func<ios16>: scalars as rank-0 tensors
-};
 
 // A tensor of the program under construction; only good with the writer that made it.
 struct MilValue {

@@ -34,13 +34,14 @@ Shape extents(std::initializer_list<int64_t> dims) {
 class LayerWriter {
  public:
   using Value = MilValue;
-  LayerWriter(const BertConfig& config, const BertLayerTensors& tensors, uint32_t tokens)
+  LayerWriter(const BertConfig& config, const BertLayerTensors& tensors, uint32_t tokens, MilDialect dialect)
       : config_(config),
         tensors_(tensors),
         width_(config.width),
         heads_(config.heads),
         head_width_(config.head_width()),
-        tokens_(tokens) {}
+        tokens_(tokens),
+        mil_(dialect) {}
 
   Result<Program> write() && {
     const Value x = mil_.input("a00_x", extents({1, width_, 1, tokens_}));
@@ -149,8 +150,9 @@ class LayerWriter {
 
 }  // namespace
 
-Result<Program> write_bert_layer(const BertConfig& config, const BertLayerTensors& tensors, uint32_t tokens) {
-  return LayerWriter(config, tensors, tokens).write();
+Result<Program> write_bert_layer(const BertConfig& config, const BertLayerTensors& tensors, uint32_t tokens,
+                                 MilDialect dialect) {
+  return LayerWriter(config, tensors, tokens, dialect).write();
 }
 
 }  // namespace anelane

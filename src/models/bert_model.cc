@@ -45,7 +45,8 @@ class BertModel final : public Model {
 
   Program layer_program(uint32_t rung, uint32_t layer) const override {
     if (layer >= config().layers) return {};
-    Result<Program> program = write_bert_layer(config(), checkpoint_.tensors.layers[layer], rung);
+    Result<Program> program =
+        write_bert_layer(config(), checkpoint_.tensors.layers[layer], rung, checkpoint_.dialect);
     return program.ok() ? *std::move(program) : Program{};
   }
 
@@ -157,6 +158,7 @@ Result<ModelSummary> summarize(const std::string& folder, const BertConfig& conf
 Result<BertCheckpoint> read_bert_checkpoint(const std::string& folder, const JsonFields& config_file,
                                             const ModelOpenOptions& options) {
   BertCheckpoint checkpoint;
+  checkpoint.dialect = options.dialect;
   ANELANE_ASSIGN(checkpoint.config, parse_bert_config(config_file));
   ANELANE_ASSIGN(checkpoint.pooling, read_pooling(folder, checkpoint.config.width));
   ANELANE_ASSIGN(checkpoint.file, Safetensors::open(join_path(folder, "model.safetensors")));
@@ -171,8 +173,8 @@ Result<std::shared_ptr<const Model>> open_bert_model(const std::string& folder, 
       std::string(mode_name(checkpoint.pooling.mode)) + (checkpoint.pooling.normalize ? " normalized" : "");
   ANELANE_ASSIGN(checkpoint.summary.checkpoint_digest,
                  checkpoint_digest(folder, pooling, checkpoint.file.bytes()));
-  Result<Program> trial =
-      write_bert_layer(checkpoint.config, checkpoint.tensors.layers[0], checkpoint.summary.ceiling);
+  Result<Program> trial = write_bert_layer(checkpoint.config, checkpoint.tensors.layers[0],
+                                           checkpoint.summary.ceiling, checkpoint.dialect);
   if (!trial.ok()) return std::move(trial).status().in(folder + ": writing layer 0");
   return std::shared_ptr<const Model>(std::make_shared<const BertModel>(std::move(checkpoint)));
 }

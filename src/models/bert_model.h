@@ -13,6 +13,7 @@ struct BertCheckpoint {
   Safetensors file;
   BertTensors tensors;
   ModelSummary summary;  // without digest
+  MilDialect dialect = MilDialect::kIos18;
 };
 
 Result<BertCheckpoint> read_bert_checkpoint(const std::string& folder, const JsonFields& config_file,

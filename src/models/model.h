@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "ane_direct/mil_dialect.h"
 #include "ane_direct/program.h"
 #include "base/fp16.h"
 #include "base/status.h"
@@ -36,8 +37,9 @@ struct ModelSummary {
 };
 
 struct ModelOpenOptions {
-  std::vector<uint32_t> rungs{};  // empty = the default ladder, cut at the ceiling (L2.2)
-  std::string name{};             // "" = the folder's
+  std::vector<uint32_t> rungs{};            // empty = the default ladder, cut at the ceiling (L2.2)
+  std::string name{};                       // "" = the folder's
+  MilDialect dialect = MilDialect::kIos18;  // of the programs that are written
 };
 
 class Model {

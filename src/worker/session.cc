@@ -128,7 +128,7 @@ Result<const Arena*> Session::arena() const {
 Result<Frame> Session::load(const Frame& request) {
   if (model_) return error(Code::kInternal, "this worker serves a model already; one worker has one model");
   ANELANE_ASSIGN(const LoadBody body, parse_load(request.body));
-  ANELANE_ASSIGN(auto opened, open_model(body.path, {body.rungs, body.name}));
+  ANELANE_ASSIGN(auto opened, open_model(body.path, {body.rungs, body.name, engine_->info().dialect}));
   model_.emplace(*engine_, std::move(opened), LoaderOptions{}, *activity_, body.shapes_per_model);
   return json_frame(FrameType::kLoaded, request, to_json(model_->report()));
 }

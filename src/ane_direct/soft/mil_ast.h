@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ane_direct/mil_dialect.h"
 #include "ane_direct/shape.h"
 #include "ane_direct/soft/mil_lexer.h"
 
@@ -57,6 +58,7 @@ struct MilFunction {
 };
 
 struct MilProgram {
+  MilDialect dialect = MilDialect::kIos18;  // by the version in the head
   std::vector<MilFunction> functions;
 };
 

@@ -309,6 +309,7 @@ Result<MilProgram> Parser::program() {
   if (version.text != "1.0" && version.text != "1.3")
     return invalid_program(version.place, "program version " + std::string(version.text.substr(0, 20)) +
                                               ", 1.0 or 1.3 is needed");
+  out.dialect = version.text == "1.0" ? MilDialect::kIos16 : MilDialect::kIos18;
   ANELANE_TRY(expect(')'));
   if (token_.is('[')) ANELANE_TRY(skip_attributes());
   ANELANE_TRY(expect('{'));

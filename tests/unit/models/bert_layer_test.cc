@@ -137,6 +137,27 @@ TEST_F(BertLayerTest, L8_1_TheSameLayerGivesTheSameBytes) {
   EXPECT_EQ(a->layer_program(128, 0).weights, a->layer_program(256, 0).weights);
 }
 
+TEST_F(BertLayerTest, BothDialectsGiveTheSameWeightsAndBits) {
+  ASSERT_TRUE(TinyCheckpoint().write(folder_.file("model")).ok());
+  Result<std::shared_ptr<const Model>> modern = open_model(folder_.file("model"), {});
+  Result<std::shared_ptr<const Model>> old =
+      open_model(folder_.file("model"), {.dialect = MilDialect::kIos16});
+  ASSERT_TRUE(modern.ok() && old.ok());
+  const Program a = (*modern)->layer_program(128, 0), b = (*old)->layer_program(128, 0);
+  EXPECT_TRUE(a.mil.starts_with("program(1.3)"));
+  EXPECT_TRUE(b.mil.starts_with("program(1.0)"));
+  EXPECT_EQ(a.weights, b.weights);
+  EXPECT_NE(engine_->identify(a), engine_->identify(b));
+  for (const size_t length : {1, 100, 129, 256}) {
+    std::vector<int32_t> ids;
+    for (size_t i = 0; i < length; ++i) ids.push_back(static_cast<int32_t>((5 + 11 * i) % 101));
+    Result<std::vector<float>> x = ModelRunner(*engine_, **modern).embed(ids);
+    Result<std::vector<float>> y = ModelRunner(*engine_, **old).embed(ids);
+    ASSERT_TRUE(x.ok() && y.ok());
+    EXPECT_EQ(*x, *y) << length;
+  }
+}
+
 TEST_F(BertLayerTest, PaddingDoesNotChangeTheVector) {
   const std::shared_ptr<const Model> model = open(TinyCheckpoint());
   ASSERT_NE(model, nullptr);

@@ -83,5 +83,37 @@ TEST(MiniLmGolden, EveryVectorAgreesWithTheIndependentImplementation) {
   for (const auto& [rung, agreement] : worst) std::printf("rung %u: smallest cosine %.7f\n", rung, agreement);
 }
 
+// A whole layer, at the narrowest rung, in the dialect of either system generation.
+TEST(MiniLmGolden, BothDialectsOfALayerGiveTheSameBits) {
+  TempFolder temp;
+  SoftEngineOptions options;
+  options.cache_dir = temp.file("vault");
+  options.temp_dir = temp.path();
+  options.signing_identifier = "minilm-golden-test";
+  Result<std::unique_ptr<Engine>> engine = make_soft_engine(options);
+  ASSERT_TRUE(engine.ok()) << engine.status().message();
+  std::vector<std::vector<Half>> results;
+  std::vector<std::string> names;
+  for (const MilDialect dialect : {MilDialect::kIos18, MilDialect::kIos16}) {
+    Result<std::shared_ptr<const Model>> model = open_model(test_model_folder(), {.dialect = dialect});
+    ASSERT_TRUE(model.ok()) << model.status().message();
+    const Program program = (*model)->layer_program(128, 3);
+    names.push_back((*engine)->identify(program));
+    ASSERT_TRUE((*engine)->compile(names.back(), program).ok());
+    Result<std::unique_ptr<LoadedProgram>> loaded = (*engine)->load(names.back());
+    ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+    std::vector<Half> x(384 * 128), mask(128), y(384 * 128);
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] = float_to_half(static_cast<float>(i * 2654435761u % 4096) / 1024.0f - 2);
+    for (size_t i = 100; i < mask.size(); ++i) mask[i] = float_to_half(-10000.0f);
+    const Buffer in[] = {{x.data(), 2 * x.size()}, {mask.data(), 2 * mask.size()}};
+    const Buffer out[] = {{y.data(), 2 * y.size()}};
+    ASSERT_TRUE((*loaded)->run(in, out).ok());
+    results.push_back(std::move(y));
+  }
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_NE(names[0], names[1]);
+}
+
 }  // namespace
 }  // namespace anelane

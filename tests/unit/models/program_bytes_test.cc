@@ -1,0 +1,55 @@
+// L8.1 across processes: whatever runs the writer, the bytes are these. The identifiers are written down
+// here, so that another compiler, build type or library that gave other bytes would be found out, too: it
+// would cost every user a whole compile. (A change of the programs on purpose changes them, and
+// `kConversion`.)
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <string>
+
+namespace anelane {
+namespace {
+
+std::string run(const std::string& environment, const std::string& argument) {
+  const std::string command = "env " + environment + " " ANELANE_BUILD_DIR "/tests/program_ids " + argument;
+  FILE* pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) return "no pipe";
+  std::string out;
+  char buffer[4096];
+  for (size_t n = 0; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) out.append(buffer, n);
+  const int status = ::pclose(pipe);
+  return status == 0 ? out : "exit status " + std::to_string(status) + "\n" + out;
+}
+
+constexpr const char* kExpected =
+    R"(ios18 128 0 D9E0B45B14F443F477D588E02D430799369CAEC0E4758CAF460E9887E86EA56E_FF3E1ECB6AFA13CAE224795AB904F8AEFF06E6DD1632D3BD324C880276E613C6_E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855
+ios18 128 1 D9E0B45B14F443F477D588E02D430799369CAEC0E4758CAF460E9887E86EA56E_EBEA7D3C8A60D990E7E5410B56BDCD91B385DF0AD7CB6EF9FBA76DD734E18613_E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855
+ios18 256 0 47F3C7FD70DB81CD03A0A45C1981176C9B5A6700080F6B3850F2AA8294A867D0_FF3E1ECB6AFA13CAE224795AB904F8AEFF06E6DD1632D3BD324C880276E613C6_E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855
+ios18 256 1 47F3C7FD70DB81CD03A0A45C1981176C9B5A6700080F6B3850F2AA8294A867D0_EBEA7D3C8A60D990E7E5410B56BDCD91B385DF0AD7CB6EF9FBA76DD734E18613_E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855
+ios16 128 0 5820BEC1627A768D652FBB0113445D84ADF2FE448C819113F3AF2884762249D8_FF3E1ECB6AFA13CAE224795AB904F8AEFF06E6DD1632D3BD324C880276E613C6_E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855
+ios16 128 1 5820BEC1627A768D652FBB0113445D84ADF2FE448C819113F3AF2884762249D8_EBEA7D3C8A60D990E7E5410B56BDCD91B385DF0AD7CB6EF9FBA76DD734E18613_E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855
+ios16 256 0 57F6A52ABC051426092EA5A0D23D14E17602E9221203B00B778047445EB963E9_FF3E1ECB6AFA13CAE224795AB904F8AEFF06E6DD1632D3BD324C880276E613C6_E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855
+ios16 256 1 57F6A52ABC051426092EA5A0D23D14E17602E9221203B00B778047445EB963E9_EBEA7D3C8A60D990E7E5410B56BDCD91B385DF0AD7CB6EF9FBA76DD734E18613_E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855
+)";
+
+TEST(ProgramBytes, L8_1_EveryProcessWritesTheseIdentifiers) {
+  EXPECT_EQ(run("", ""), kExpected);
+}
+
+TEST(ProgramBytes, L8_1_NeitherLocaleNorHeapNorEnvironmentNorAddressesCount) {
+  EXPECT_EQ(run("-i", "C"), kExpected);
+  EXPECT_EQ(run("LC_ALL=C.UTF-8", "C.UTF-8"), kExpected);
+  EXPECT_EQ(run("GLIBC_TUNABLES=glibc.malloc.perturb=165 MALLOC_ARENA_MAX=1", "C"), kExpected);
+  EXPECT_EQ(run("setarch -R", "C"), kExpected);
+  // Where the system has them: decimal commas, and letters whose case is another.
+  for (const char* locale : {"de_DE.UTF-8", "tr_TR.UTF-8"}) {
+    const std::string got = run(std::string("LC_ALL=") + locale, locale);
+    if (got.starts_with("exit status"))
+      std::printf("not on this system: %s\n", locale);
+    else
+      EXPECT_EQ(got, kExpected) << locale;
+  }
+}
+
+}  // namespace
+}  // namespace anelane
