@@ -174,7 +174,8 @@ typedef struct anelane_lane_options {
 } anelane_lane_options;
 /* cache_dir NULL: "programs" beside the lock where lock_dir is given, else $XDG_CACHE_HOME/anelane/programs
    (~/.cache/anelane/programs; macOS: ~/Library/Caches/anelane/programs), which a restart of the machine
-   leaves alone: the lock's own default place may be memory. Entries that nobody used for 14 days are removed;
+   leaves alone: the lock's own default place may be memory. Entries that nobody used for 14 days are removed,
+   and those of an older system once a newer one has started its own;
    the whole folder may be removed while no lane is open. On a home folder that lies on the network, name a
    local one. */
 /* Load the small shapes of a model in the background once it is ready, into free room only. */

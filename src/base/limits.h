@@ -54,6 +54,7 @@ inline constexpr uint64_t kMaxArenaBytes = uint64_t{16} << 30;
 inline constexpr uint64_t kMaxNormElements = 1u << 18;  // of one softmax or layer norm
 inline constexpr uint64_t kMaxPlanFile = kMaxPlanWeights + (uint64_t{1} << 30);
 inline constexpr int64_t kVaultUnusedSeconds = 14 * 24 * 3600;  // the daemon's own rule
+inline constexpr int64_t kVaultUpkeepSeconds = 24 * 3600;
 inline constexpr uint64_t kCompileGateMs = 600'000;             // wait for another process's compile
 inline constexpr uint32_t kMaxPoolLimit = 4096;
 inline constexpr size_t kMaxPlanSteps = 1u << 20;

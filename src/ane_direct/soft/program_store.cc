@@ -10,7 +10,6 @@
 // Safe for any number of processes and threads; no state but the path.
 #include "ane_direct/soft/program_store.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -19,19 +18,15 @@
 #include <atomic>
 #include <cerrno>
 #include <ctime>
-#include <memory>
 
 #include "ane_direct/content_id.h"
+#include "ane_direct/soft/vault_upkeep.h"
 #include "base/clock.h"
 #include "base/limits.h"
-#include "base/log.h"
 
 namespace anelane::soft {
 namespace {
 
-constexpr const char* kVaultName = "InMemoryModelCache";
-constexpr const char* kPlanName = "model.plan";
-constexpr const char* kStagingPrefix = ".staging-";
 constexpr int kAttempts = 64;
 
 Status check_component(const std::string& name, const char* what) {
@@ -42,17 +37,6 @@ Status check_component(const std::string& name, const char* what) {
                                            "\" cannot name a folder: no /, no leading dot, 1 to 200 bytes");
 }
 
-std::vector<std::string> list_folder(const std::string& path) {
-  std::vector<std::string> names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
-  if (folder == nullptr) return names;
-  while (const dirent* entry = ::readdir(folder.get())) {
-    const std::string name = entry->d_name;
-    if (name != "." && name != "..") names.push_back(name);
-  }
-  return names;
-}
-
 // A staging folder of our own, locked; removed unless it was renamed away.
 class Staging {
  public:
@@ -60,8 +44,8 @@ class Staging {
     static std::atomic<uint64_t> serial{0};
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       const std::string path =
-          join_path(vault, kStagingPrefix + std::to_string(::getpid()) + "-" + std::to_string(now_ns()) +
-                               "-" + std::to_string(serial.fetch_add(1)));
+          join_path(vault, std::string(kStagingPrefix) + std::to_string(::getpid()) + "-" +
+                               std::to_string(now_ns()) + "-" + std::to_string(serial.fetch_add(1)));
       if (::mkdir(path.c_str(), 0700) != 0) {
         if (errno == EEXIST) continue;
         return io_error("create folder", path, errno);
@@ -99,35 +83,8 @@ class Staging {
   UniqueFd lock_;
 };
 
-void sweep_staging(const std::string& path) {
-  const UniqueFd lock(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-  if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return;  // its writer lives
-  if (remove_tree(path).ok()) log_line(LogLevel::kInfo, "swept the unfinished entry " + path);
-}
-
-void sweep_unused(const std::string& entry) {
-  struct stat st {};
-  if (::stat(join_path(entry, kPlanName).c_str(), &st) != 0) return;
-  const int64_t age = unix_ms() / 1000 - static_cast<int64_t>(st.st_mtime);
-  if (age <= limits::kVaultUnusedSeconds) return;
-  if (remove_tree(entry).ok())
-    log_line(LogLevel::kInfo, "removed the entry " + entry + ": not used for 14 days");
-}
-
-void sweep(const std::string& cache_dir) {
-  for (const std::string& build : list_folder(cache_dir)) {
-    const std::string vaults = join_path(join_path(cache_dir, build), kVaultName);
-    for (const std::string& signer : list_folder(vaults)) {
-      const std::string vault = join_path(vaults, signer);
-      for (const std::string& name : list_folder(vault)) {
-        if (name.starts_with(kStagingPrefix)) sweep_staging(join_path(vault, name));
-        if (is_content_id(name)) sweep_unused(join_path(vault, name));
-      }
-    }
-  }
-}
-
 Status write_flushed(const std::string& path, std::span<const uint8_t> bytes) {
+  const FileSizeSignalHeld held;  // in thread mode this is the host's process
   const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd) return io_error("create", path, errno);
   for (size_t done = 0; done < bytes.size();) {
@@ -147,14 +104,22 @@ void flush_folder(const std::string& path) {
 
 }  // namespace
 
-Result<ProgramStore> ProgramStore::open(const std::string& cache_dir, const std::string& os_build,
-                                        const std::string& signer) {
-  ANELANE_TRY(check_component(os_build, "OS build"));
-  ANELANE_TRY(check_component(signer, "signing identifier"));
-  const std::string folder = join_path(join_path(join_path(cache_dir, os_build), kVaultName), signer);
+Result<ProgramStore> ProgramStore::open(StoreOptions options) {
+  ANELANE_TRY(check_component(options.os_build, "OS build"));
+  ANELANE_TRY(check_component(options.signer, "signing identifier"));
+  const std::string build = join_path(options.cache_dir, options.os_build);
+  const bool first = !is_folder(build);
+  std::string folder = join_path(join_path(build, kVaultName), options.signer);
   ANELANE_TRY(make_folders(folder, 0700));
-  sweep(cache_dir);
-  return ProgramStore(folder);
+  ProgramStore store(std::move(options), std::move(folder));
+  if (first) drop_other_builds(store.options_.cache_dir, store.options_.os_build);
+  sweep_unfinished(store.folder_);
+  daily_upkeep(store.options_.cache_dir, store.now_s());
+  return store;
+}
+
+int64_t ProgramStore::now_s() const {
+  return options_.clock_s ? options_.clock_s() : unix_ms() / 1000;
 }
 
 std::string ProgramStore::entry_file(const std::string& id) const {
@@ -164,9 +129,27 @@ std::string ProgramStore::entry_file(const std::string& id) const {
 Status ProgramStore::store(const std::string& id, std::span<const uint8_t> plan) const {
   if (!is_content_id(id))
     return error(Code::kInvalidArgument, "\"" + id.substr(0, 64) + "\" is not a content identifier");
+  const uint64_t ceiling = options_.ceiling_bytes;
+  if (ceiling != 0 && plan.size() > ceiling)
+    return error(Code::kResourcesExhausted, "a program of " + std::to_string(plan.size()) +
+                                                " bytes is more than the whole cache may have")
+        .with_limit(ceiling);
+  // The folder may have gone with a cache that was cleared, or with another system's start.
+  if (!is_folder(folder_)) ANELANE_TRY(make_folders(folder_, 0700));
+  ANELANE_TRY(put(id, plan));
+  if (ceiling != 0) (void)make_room(options_.cache_dir, ceiling, join_path(folder_, id));
+  return {};
+}
+
+Status ProgramStore::put(const std::string& id, std::span<const uint8_t> plan) const {
   ANELANE_ASSIGN(Staging staging, Staging::make(folder_));
   const std::string staged = join_path(staging.path(), kPlanName);
   ANELANE_TRY(write_flushed(staged, plan));
+  if (options_.clock_s) {
+    const timespec now{static_cast<time_t>(now_s()), 0};
+    const timespec times[2] = {now, now};
+    ::utimensat(AT_FDCWD, staged.c_str(), times, 0);
+  }
   ::fsync(staging.fd());
   const std::string entry = join_path(folder_, id);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -195,7 +178,10 @@ Result<std::string> ProgramStore::fetch(const std::string& id) const {
     return error(Code::kInvalidArgument, "\"" + id.substr(0, 64) + "\" is not a content identifier");
   const std::string path = entry_file(id);
   Result<std::string> bytes = read_file(path, limits::kMaxPlanFile);
-  if (bytes.ok()) ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
+  if (!bytes.ok()) return bytes;
+  const timespec now{static_cast<time_t>(now_s()), 0};
+  const timespec times[2] = {now, now};
+  ::utimensat(AT_FDCWD, path.c_str(), options_.clock_s ? times : nullptr, 0);
   return bytes;
 }
 

@@ -108,7 +108,8 @@ class SoftEngine : public Engine {
 };
 
 Status SoftEngine::open_store() {
-  Result<ProgramStore> store = ProgramStore::open(options_.cache_dir, os_build_, options_.signing_identifier);
+  Result<ProgramStore> store = ProgramStore::open(
+      {options_.cache_dir, os_build_, options_.signing_identifier, options_.cache_ceiling, {}});
   if (store.ok()) {
     store_ = *std::move(store);
   } else if (store.status().code() == Code::kIo) {

@@ -16,6 +16,7 @@ struct SoftEngineOptions {
   std::string numerics;            // "" or "fast"; "lattice" reproduces the published reduction probes
   uint32_t threads = 0;            // 0 = one for each core; parallel over outputs only
   uint32_t pool_limit = 118;       // live programs on the machine
+  uint64_t cache_ceiling = 0;  // bytes of all compiled programs on disk, least recently used go; 0 = no limit
 };
 
 Result<std::unique_ptr<Engine>> make_soft_engine(const SoftEngineOptions& options);
