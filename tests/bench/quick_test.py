@@ -6,9 +6,10 @@ import sys
 
 program, schedule_program, source = sys.argv[1:]
 model = os.environ.get("ANELANE_TEST_MODEL") or os.path.join(source, "models/all-MiniLM-L6-v2")
-for command in ([program, "--fast", model], [program, model, model], [program], [schedule_program, "--fast"], [schedule_program, "--quick", "x"]):
+for command in ([program, "--fast", model], [program, model, model], [program], [schedule_program, "--fast"], [schedule_program, "--quick", "x"],
+                [schedule_program, "--show", "schedule_nothing", "1"]):
     wrong = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    if wrong.returncode != 2 or "usage: " not in wrong.stderr:
+    if wrong.returncode != 2 or not ("usage: " in wrong.stderr or "schedule_nothing" in wrong.stderr):
         sys.exit(f"{command}: exit {wrong.returncode}, not 2 with the usage: {wrong.stderr}")
 run = subprocess.run([program, "--quick", model], check=True, capture_output=True, text=True, timeout=500)
 lines = [json.loads(line) for line in run.stdout.splitlines()]
@@ -31,5 +32,9 @@ for line in lines:
     if not 0 <= line[figure] <= 100:
         sys.exit(f"{figure} is missing or no share in {line}")
 count = {kind: sum(line["bench"].startswith(kind + "_") for line in lines) for kind in kinds}
-if count != {"schedule": 8, "retry": 9}:
-    sys.exit(f"expected 8 schedules and 9 figures of retry_after_ms, got {count}")
+if count != {"schedule": 8, "retry": 11}:
+    sys.exit(f"expected 8 schedules and 11 figures of retry_after_ms, got {count}")
+shown = subprocess.run([schedule_program, "--show", "schedule_mixed_some_cached", "90"], check=True, capture_output=True,
+                       text=True, timeout=100).stdout.splitlines()
+if len(shown) < 3 or any(len(line.split()) != len(shown[1].split()) for line in shown[1:]):
+    sys.exit(f"no table of a workload: {shown}")

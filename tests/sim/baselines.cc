@@ -9,10 +9,11 @@
 namespace anelane::sim {
 namespace {
 
-std::vector<size_t> by_arrival(const std::vector<Job>& jobs, bool load) {
+template <typename Pick>
+std::vector<size_t> by_arrival(const std::vector<Job>& jobs, Pick pick) {
   std::vector<size_t> order;
   for (size_t i = 0; i < jobs.size(); ++i)
-    if (jobs[i].load == load) order.push_back(i);
+    if (pick(jobs[i])) order.push_back(i);
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return jobs[a].arrival < jobs[b].arrival; });
   return order;
@@ -21,7 +22,7 @@ std::vector<size_t> by_arrival(const std::vector<Job>& jobs, bool load) {
 // Whatever can start first starts; of those that can start then, the one of the lowest rank. A job whose
 // worker is busy is stepped over.
 template <typename Rank>
-std::vector<Time> in_order(const std::vector<Job>& jobs, Rank rank) {
+std::vector<Time> in_order(const std::vector<Job>& jobs, Rank rank, bool workers_apart = false) {
   std::vector<Time> ready(jobs.size());
   std::vector<bool> done(jobs.size());
   std::array<Time, 2> gate{};
@@ -34,7 +35,8 @@ std::vector<Time> in_order(const std::vector<Job>& jobs, Rank rank) {
     for (size_t i = 0; i < jobs.size(); ++i) {
       if (done[i]) continue;
       const Job& j = jobs[i];
-      const std::pair<Time, Time> mine{std::max({gate[j.load], j.arrival, busy[j.worker]}), rank(j)};
+      const std::pair<Time, Time> mine{
+          std::max({gate[j.load], j.arrival, workers_apart ? 0 : busy[j.worker]}), rank(j)};
       if (next != jobs.size() && mine >= best) continue;
       best = mine;
       next = i;
@@ -77,10 +79,11 @@ struct Search {
 
 }  // namespace
 
-std::vector<Time> all_at_once(const std::vector<Job>& jobs) {
+std::vector<Time> all_at_once(const std::vector<Job>& jobs, bool one_way) {
   std::vector<Time> ready(jobs.size());
   for (const bool load : {false, true}) {
-    const std::vector<size_t> order = by_arrival(jobs, load);
+    const std::vector<size_t> order =
+        by_arrival(jobs, [&](const Job& j) { return (j.load && !one_way) == load; });
     std::vector<uint32_t> served(jobs.size());
     std::deque<size_t> ring;
     size_t next = 0;
@@ -104,7 +107,20 @@ std::vector<Time> all_at_once(const std::vector<Job>& jobs) {
 }
 
 std::vector<Time> first_come_first_served(const std::vector<Job>& jobs) {
+  std::vector<Time> ready(jobs.size());
+  Time now = 0;
+  for (const size_t i : by_arrival(jobs, [](const Job&) { return true; }))
+    ready[i] = now = std::max(now, jobs[i].arrival) + jobs[i].cost;
+  return ready;
+}
+
+std::vector<Time> first_come_two_ways(const std::vector<Job>& jobs) {
   return in_order(jobs, [](const Job& job) { return job.arrival; });
+}
+
+std::vector<Time> lowest_key_first(const std::vector<Job>& jobs, bool workers_apart) {
+  return in_order(
+      jobs, [](const Job& job) { return job.arrival + job.cost; }, workers_apart);
 }
 
 std::vector<Time> shortest_first(const std::vector<Job>& jobs) {
@@ -114,7 +130,7 @@ std::vector<Time> shortest_first(const std::vector<Job>& jobs) {
 std::vector<Time> shortest_remaining_first(const std::vector<Job>& jobs) {
   std::vector<Time> ready(jobs.size());
   for (const bool load : {false, true}) {
-    const std::vector<size_t> order = by_arrival(jobs, load);
+    const std::vector<size_t> order = by_arrival(jobs, [&](const Job& j) { return j.load == load; });
     std::vector<std::pair<Time, size_t>> open;  // remaining
     size_t next = 0;
     for (Time now = 0; next < order.size() || !open.empty();) {

@@ -1,10 +1,17 @@
 // Where random worlds get their numbers: a seed, or the bytes of a fuzzer. One byte string is one history.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <span>
 
 namespace anelane::sim {
+
+// A standard normal number from two of [0, 1). With libm: for what need not be the same everywhere.
+inline double standard_normal(double u, double v) {
+  return std::sqrt(-2 * std::log(std::max(u, 1e-300))) * std::cos(2 * std::numbers::pi * v);
+}
 
 class Draws {
  public:

@@ -7,7 +7,8 @@
 namespace anelane::sim {
 namespace {
 
-constexpr uint64_t kFirstReturn = 1'000'000;  // ids of those who come back
+constexpr uint64_t kFirstReturn = 1'000'000;   // ids of those who come back
+constexpr uint64_t kFirstEarlier = 2'000'000;  // ids of those who had every shape compiled before
 
 class Clients : public Watcher {
  public:
@@ -25,6 +26,7 @@ class Clients : public Watcher {
   }
   void after(Time now, const sched::Event&, std::span<const sched::Action> actions) override {
     for (const sched::Action& a : actions) {
+      if (a.kind == sched::ActionKind::kStartAdmission) starts_.push_back({now, a.worker, a.rung, a.is_load});
       if (a.kind != sched::ActionKind::kAnswer || a.code != Code::kShapeCompiling) continue;
       const auto [worker, rung] = asked_.at(a.ticket);
       const uint32_t model = worker - world_.worker_of(0);
@@ -33,6 +35,16 @@ class Clients : public Watcher {
       promises_[id] = {model, rung, now, due};
       world_.add({.t = due, .id = id, .model = model, .rung = rung, .no_pin = true});
     }
+  }
+  // Did an admission of its own worker at the other gate start between the promise and its own start?
+  bool behind_own_worker(const Promise& p) const {
+    const sched::WorkerId worker = world_.worker_of(p.model);
+    const auto own = std::find_if(starts_.begin(), starts_.end(), [&](const Start& s) {
+      return s.worker == worker && s.rung == p.rung && s.at >= p.made;
+    });
+    return own != starts_.end() && std::any_of(starts_.begin(), own, [&](const Start& s) {
+             return s.worker == worker && s.rung != p.rung && s.at > p.made && s.is_load != own->is_load;
+           });
   }
   // Would an entry with this key go before a shape that is promised?
   bool disturbs(Time now, Time key) const {
@@ -45,7 +57,14 @@ class Clients : public Watcher {
   }
 
  private:
+  struct Start {
+    Time at;
+    sched::WorkerId worker;
+    uint32_t rung;
+    bool is_load;
+  };
   World& world_;
+  std::vector<Start> starts_;
   std::map<sched::TicketId, std::pair<sched::WorkerId, uint32_t>> asked_;
   std::map<uint64_t, Promise> promises_;
 };
@@ -61,25 +80,51 @@ bool is_new(const World& world, const sched::Snapshot& s, uint32_t model, uint32
   return true;
 }
 
+// What the scheduler itself would say that this costs, as of now.
+Time cost_now(const World& world, const sched::Snapshot& s, uint32_t model, uint32_t rung) {
+  for (const sched::WorkerView& w : s.workers)
+    if (w.id == world.worker_of(model))
+      return w.costs[rung].cached ? w.costs[rung].load : w.costs[rung].compile;
+  return 0;
+}
+
+// Every shape is compiled once; then all workers are started anew, and the daemon holds nothing.
+Time compile_everything_once(World& world, const Workload& w) {
+  uint64_t id = kFirstEarlier;
+  for (uint32_t m = 0; m < w.models.size(); ++m)
+    for (uint32_t r = 0; r < w.models[m].rungs.size(); ++r)
+      world.add({.t = 0, .id = ++id, .model = m, .rung = r, .no_pin = true});
+  world.run_to(kNever);
+  const Time after = world.now() + 1'000'000;
+  for (uint32_t m = 0; m < w.models.size(); ++m) {
+    for (uint32_t r = 0; r < w.models[m].rungs.size(); ++r)
+      world.add({.t = after, .op = Op::kUncache, .model = m, .rung = r});
+    world.add({.t = after, .op = Op::kFault, .model = m, .fault = FaultKind::kCrash, .exit_after = 0});
+  }
+  world.run_to(after + 1'000'000);
+  return world.now();
+}
+
 void run_world(Draws& d, const HonestyTemper& temper, HonestyFigures* figures) {
   const Workload w =
       draw_quality_models(d, {.cache = temper.cache, .sigma = temper.sigma, .crowded = temper.crowded});
-  World world(w);
+  Draws habits = d;  // the same requests, whatever the workers do
+  World world(w, {.seed = habits.next(), .cost_sigma = temper.redraw_sigma});
   Clients clients(world);
   world.watch(&clients);
   world.run_to(0);
-  Time t = 0;
+  Time t = temper.measured ? compile_everything_once(world, w) : 0;
   for (uint64_t id = 1; id <= (temper.lone ? 1u : 60u); ++id) {
     t += d.log_within(10, 60'000) * 1000;
     world.run_to(t);
     const auto model = static_cast<uint32_t>(d.below(w.models.size()));
     const auto rung = static_cast<uint32_t>(d.below(w.models[model].rungs.size()));
     const RungCosts& costs = w.models[model].rungs[rung];
-    const Time cost = predicted_cost(costs);
+    const sched::Snapshot now = world.scheduler().snapshot(t);
+    const Time cost = cost_now(world, now, model, rung);
     const bool no_deadline = !temper.lone && d.chance(0.3);
     const Time deadline = t + std::max<Time>(1000, cost * d.within(1, temper.lone ? 5 : 20) / 10);
-    if (temper.no_lower_keys && clients.disturbs(t, t + cost) &&
-        is_new(world, world.scheduler().snapshot(t), model, costs.shape))
+    if (temper.no_lower_keys && clients.disturbs(t, t + cost) && is_new(world, now, model, costs.shape))
       continue;
     Happening h{.t = t, .id = id, .model = model, .rung = rung, .no_pin = !temper.crowded};
     h.deadline = no_deadline ? kNever : deadline;
@@ -93,7 +138,10 @@ void run_world(Draws& d, const HonestyTemper& temper, HonestyFigures* figures) {
     const World::Fate& fate = world.fates().at(id);
     const Time ready = fate.code == Code::kOk && fate.answered != kUnknown ? fate.answered : kNever;
     ++figures->promises;
-    figures->kept += ready <= p.due + slack ? 1 : 0;
+    if (ready <= p.due + slack)
+      ++figures->kept;
+    else if (clients.behind_own_worker(p))
+      ++figures->missed_behind_own_worker;
     figures->ratios.push_back(ready == kNever ? 1e9
                                               : static_cast<double>(std::max(p.due, ready - slack) - p.made) /
                                                     static_cast<double>(p.due - p.made));
@@ -101,6 +149,12 @@ void run_world(Draws& d, const HonestyTemper& temper, HonestyFigures* figures) {
 }
 
 }  // namespace
+
+double HonestyFigures::share_within(double factor) const {
+  const auto beyond = std::upper_bound(ratios.begin(), ratios.end(), factor);
+  return ratios.empty() ? 0
+                        : static_cast<double>(beyond - ratios.begin()) / static_cast<double>(ratios.size());
+}
 
 double HonestyFigures::factor_for(double share) const {
   if (ratios.empty()) return 0;

@@ -80,12 +80,43 @@ QualityRun run_quality(const Workload& workload) {
   return run;
 }
 
+const char* name_of(Policy policy) {
+  static constexpr const char* kNames[kPolicies] = {
+      "lane",           "all_at_once", "all_at_once_one_way",      "first_come", "first_come_two_ways",
+      "shortest_first", "lowest_key",  "lowest_key_workers_apart",
+  };
+  return kNames[static_cast<size_t>(policy)];
+}
+
+std::vector<Time> ready_under(const QualityRun& run, Policy policy) {
+  switch (policy) {
+    case Policy::kLane:
+      return run.ready;
+    case Policy::kAllAtOnce:
+      return all_at_once(run.jobs);
+    case Policy::kAllAtOnceOneWay:
+      return all_at_once(run.jobs, true);
+    case Policy::kFirstCome:
+      return first_come_first_served(run.jobs);
+    case Policy::kFirstComeTwoWays:
+      return first_come_two_ways(run.jobs);
+    case Policy::kShortestFirst:
+      return shortest_first(run.jobs);
+    case Policy::kLowestKey:
+      return lowest_key_first(run.jobs);
+    case Policy::kLowestKeyWorkersApart:
+      return lowest_key_first(run.jobs, true);
+  }
+  return {};
+}
+
 double mean_delay(const QualityRun& run, const std::vector<Time>& ready, Which which) {
   double sum = 0;
   size_t count = 0;
   for (size_t i = 0; i < ready.size(); ++i) {
     if (which != Which::kAll && !run.small[i]) continue;
     if (which == Which::kSmallCompiled && run.jobs[i].load) continue;
+    if (which == Which::kSmallLoaded && !run.jobs[i].load) continue;
     sum += static_cast<double>(ready[i] - run.jobs[i].arrival);
     ++count;
   }
@@ -96,37 +127,52 @@ namespace {
 
 QualityFigures::Means means_of(const QualityRun& run, const std::vector<Time>& ready) {
   return {mean_delay(run, ready, Which::kAll), mean_delay(run, ready, Which::kSmall),
-          mean_delay(run, ready, Which::kSmallCompiled)};
+          mean_delay(run, ready, Which::kSmallCompiled), mean_delay(run, ready, Which::kSmallLoaded)};
 }
 
 void add(QualityFigures::Means& sum, const QualityFigures::Means& one, double share) {
   sum.all += share * one.all;
   sum.small += share * one.small;
   sum.small_compiled += share * one.small_compiled;
+  sum.small_loaded += share * one.small_loaded;
+}
+
+void lose(QualityFigures::Loss& loss, double settles, uint64_t seed) {
+  if (settles > 1 + 1e-9) ++loss.beyond_one;
+  if (settles <= loss.worst) return;
+  loss.worst = settles;
+  loss.seed = seed;
 }
 
 constexpr size_t kExhaustible = 8;  // jobs
 
-void compare(QualityFigures& f, const QualityTemper& temper, const Workload& w, const QualityRun& run) {
-  const double share = 1.0 / f.worlds;
+void compare(QualityFigures& f, const QualityTemper& temper, const Workload& w, const QualityRun& run,
+             uint64_t seed) {
   const auto settle = static_cast<double>(w.options.settle);
-  const QualityFigures::Means ours = means_of(run, run.ready);
-  const QualityFigures::Means fcfs = means_of(run, first_come_first_served(run.jobs));
-  const QualityFigures::Means shortest = means_of(run, shortest_first(run.jobs));
+  std::array<QualityFigures::Means, kPolicies> means;
+  for (size_t p = 0; p < kPolicies; ++p) {
+    means[p] = means_of(run, ready_under(run, static_cast<Policy>(p)));
+    add(f.means[p], means[p], 1.0 / f.worlds);
+  }
+  const auto of = [&](Policy policy) -> const QualityFigures::Means& {
+    return means[static_cast<size_t>(policy)];
+  };
+  const QualityFigures::Means& ours = of(Policy::kLane);
+  const QualityFigures::Means& fcfs = of(Policy::kFirstCome);
+  lose(f.first_come, (ours.all - fcfs.all) / settle, seed);
+  lose(f.first_come_small, (ours.small - fcfs.small) / settle, seed);
+  lose(f.two_ways_small, (ours.small - of(Policy::kFirstComeTwoWays).small) / settle, seed);
   // By exhaustion where that is possible, else a bound that no schedule is below.
   const double least = temper.arrivals == Arrivals::kBatch && run.jobs.size() <= kExhaustible
                            ? static_cast<double>(best_sum(run.jobs)) / static_cast<double>(run.jobs.size())
                            : mean_delay(run, shortest_remaining_first(run.jobs), Which::kAll);
-  add(f.ours, ours, share);
-  add(f.at_once, means_of(run, all_at_once(run.jobs)), share);
-  add(f.fcfs, fcfs, share);
-  add(f.shortest, shortest, share);
-  f.least += share * least;
-  f.worst_settles_over_fcfs = std::max(f.worst_settles_over_fcfs, (ours.all - fcfs.all) / settle);
-  f.worst_settles_over_fcfs_small =
-      std::max(f.worst_settles_over_fcfs_small, (ours.small - fcfs.small) / settle);
-  f.worst_over_shortest = std::max(f.worst_over_shortest, (ours.all - settle) / shortest.all);
-  f.worst_over_least = std::max(f.worst_over_least, (ours.all - settle) / least);
+  f.least += least / f.worlds;
+  f.worst_over_shortest =
+      std::max(f.worst_over_shortest, (ours.all - settle) / of(Policy::kShortestFirst).all);
+  if (const double over = (ours.all - settle) / least; over > f.worst_over_least) {
+    f.worst_over_least = over;
+    f.worst_over_least_seed = seed;
+  }
 }
 
 }  // namespace
@@ -135,7 +181,8 @@ QualityFigures measure_quality(const QualityTemper& temper, uint64_t first_seed,
   QualityFigures f;
   f.worlds = worlds;
   for (int i = 0; i < worlds; ++i) {
-    Draws draws(first_seed + static_cast<uint64_t>(i));
+    const uint64_t seed = first_seed + static_cast<uint64_t>(i);
+    Draws draws(seed);
     const Workload w = draw_quality_workload(draws, temper);
     const QualityRun run = run_quality(w);
     for (const int g : {0, 1}) {
@@ -143,7 +190,7 @@ QualityFigures measure_quality(const QualityTemper& temper, uint64_t first_seed,
       f.gates.idle[g] += run.gates.idle[g];
     }
     f.shapes += run.jobs.size();
-    if (!temper.crowded) compare(f, temper, w, run);
+    if (!temper.crowded) compare(f, temper, w, run, seed);
   }
   return f;
 }

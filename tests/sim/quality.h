@@ -1,5 +1,7 @@
 // How good the schedule is: one workload under the scheduler, and the same under other policies.
 #pragma once
+#include <array>
+
 #include "baselines.h"
 #include "quality_workload.h"
 #include "world.h"
@@ -22,7 +24,22 @@ struct QualityRun {
 
 QualityRun run_quality(const Workload& workload);
 
-enum class Which : uint8_t { kAll, kSmall, kSmallCompiled };
+enum class Policy : uint8_t {
+  kLane,
+  kAllAtOnce,
+  kAllAtOnceOneWay,
+  kFirstCome,
+  kFirstComeTwoWays,
+  kShortestFirst,
+  kLowestKey,
+  kLowestKeyWorkersApart,
+};
+inline constexpr size_t kPolicies = 8;
+const char* name_of(Policy policy);
+// When each job is ready under a policy.
+std::vector<Time> ready_under(const QualityRun& run, Policy policy);
+
+enum class Which : uint8_t { kAll, kSmall, kSmallCompiled, kSmallLoaded };
 // Mean of ready minus arrival, in µs (0 without any).
 double mean_delay(const QualityRun& run, const std::vector<Time>& ready, Which which);
 
@@ -32,14 +49,22 @@ struct QualityFigures {
   size_t shapes = 0;
   // Means over worlds of the mean delays, in µs.
   struct Means {
-    double all = 0, small = 0, small_compiled = 0;
+    double all = 0, small = 0, small_compiled = 0, small_loaded = 0;
   };
-  Means ours, at_once, fcfs, shortest;
+  std::array<Means, kPolicies> means;
+  const Means& of(Policy policy) const { return means[static_cast<size_t>(policy)]; }
+  // What single worlds lose against a policy, in settles: mean delay here minus mean delay there.
+  struct Loss {
+    double worst = -1e9;
+    uint64_t seed = 0;   // of the worst world
+    int beyond_one = 0;  // worlds that lose more than one settle
+  };
+  Loss first_come, first_come_small, two_ways_small;
+  // The lowest mean that is possible; and the worst world, ours over shortest first and over that, one settle
+  // let off.
   double least = 0;
-  // The worst world: ours minus first come first served, in settles; ours over shortest first and over the
-  // least that is possible, one settle let off.
-  double worst_settles_over_fcfs = 0, worst_settles_over_fcfs_small = 0, worst_over_shortest = 0,
-         worst_over_least = 0;
+  double worst_over_shortest = 0, worst_over_least = 0;
+  uint64_t worst_over_least_seed = 0;
   GateTimes gates;
   double idle_share(int gate) const {
     return gates.with_work[gate] == 0

@@ -18,7 +18,11 @@ TEST(Baselines, EachPolicyDoesWhatItsNameSays) {
                               {.arrival = 10, .cost = 20, .layers = 2, .worker = 1},
                               {.arrival = 5, .cost = 7, .layers = 1, .worker = 0, .load = true}};
   EXPECT_EQ(all_at_once(jobs), (std::vector<Time>{320, 220, 12}));
-  EXPECT_EQ(first_come_first_served(jobs), (std::vector<Time>{300, 320, 307}));
+  EXPECT_EQ(all_at_once(jobs, true), (std::vector<Time>{327, 227, 107}));
+  EXPECT_EQ(first_come_first_served(jobs), (std::vector<Time>{300, 327, 307}));
+  EXPECT_EQ(first_come_two_ways(jobs), (std::vector<Time>{300, 320, 307}));
+  EXPECT_EQ(lowest_key_first(jobs), (std::vector<Time>{300, 320, 307}));
+  EXPECT_EQ(lowest_key_first(jobs, true), (std::vector<Time>{300, 320, 12}));
   EXPECT_EQ(shortest_first(jobs), (std::vector<Time>{300, 320, 307}));
   EXPECT_EQ(shortest_remaining_first(jobs), (std::vector<Time>{320, 30, 12}));
   const std::vector<Job> batch{
@@ -44,7 +48,7 @@ TEST(ScheduleQuality, ABatchIsReadyAsEarlyAsThePerfectOrderAllowsAndOneSettle) {
     }
     // Where a load and a compile of one worker get in each other's way, L4.8 does not wait for the better
     // order: no worse on average, but in single batches.
-    EXPECT_LE(f.ours.all, 1.02 * f.least + kSettle) << static_cast<int>(cache);
+    EXPECT_LE(f.of(Policy::kLane).all, 1.02 * f.least + kSettle) << static_cast<int>(cache);
   }
 }
 
@@ -52,25 +56,39 @@ TEST(ScheduleQuality, SmallShapesDoNotPayForWideOnes) {
   for (const Cache cache : {Cache::kCold, Cache::kSome, Cache::kAll}) {
     const QualityFigures f = measure_quality({.cache = cache}, 1, kWorlds);
     const bool cached = cache == Cache::kAll;
-    EXPECT_GE(cached ? f.at_once.small : f.at_once.small_compiled,
-              3 * (cached ? f.ours.small : f.ours.small_compiled))
+    EXPECT_GE(cached ? f.of(Policy::kAllAtOnce).small : f.of(Policy::kAllAtOnce).small_compiled,
+              3 * (cached ? f.of(Policy::kLane).small : f.of(Policy::kLane).small_compiled))
         << static_cast<int>(cache);
-    EXPECT_LE(f.ours.small, f.fcfs.small + kSettle) << static_cast<int>(cache);
-    EXPECT_LE(f.ours.all, f.fcfs.all + kSettle) << static_cast<int>(cache);
+    EXPECT_LE(f.of(Policy::kLane).small, f.of(Policy::kFirstCome).small + kSettle) << static_cast<int>(cache);
+    EXPECT_LE(f.of(Policy::kLane).all, f.of(Policy::kFirstCome).all + kSettle) << static_cast<int>(cache);
     // With one way in, this holds in every single workload.
     if (cache != Cache::kSome) {
-      EXPECT_LE(f.worst_settles_over_fcfs_small, 1) << static_cast<int>(cache);
+      EXPECT_LE(f.first_come_small.worst, 1) << static_cast<int>(cache);
     }
     if (cache == Cache::kCold) {
-      EXPECT_LE(f.worst_settles_over_fcfs, 1);
+      EXPECT_LE(f.first_come.worst, 1);
     }
   }
 }
 
+// Where some shapes are cached, two things are beyond the order of the queue. A load waits while its own
+// worker compiles, which "all at once" does not know: against a compiler that really serves everything one
+// layer at a time, loads included, the gain is whole again. And a compile waits while its own worker loads
+// something cheaper, so single workloads may lose to plain first come, first served: rarely, and not much.
+TEST(ScheduleQuality, WhatACachedLoadWaitsForIsItsOwnWorker) {
+  const QualityFigures f = measure_quality({.cache = Cache::kSome}, 1, kWorlds);
+  EXPECT_GE(f.of(Policy::kAllAtOnceOneWay).small, 3 * f.of(Policy::kLane).small);
+  EXPECT_LE(f.of(Policy::kLowestKeyWorkersApart).small_loaded * 5, f.of(Policy::kLowestKey).small_loaded);
+  EXPECT_LE(f.of(Policy::kLane).small_loaded, f.of(Policy::kLowestKey).small_loaded);
+  EXPECT_LE(f.of(Policy::kLane).small_loaded * 5, f.of(Policy::kFirstCome).small_loaded);
+  EXPECT_LE(f.first_come_small.beyond_one, kWorlds / 25);
+  EXPECT_LE(f.first_come.beyond_one, kWorlds / 25);
+}
+
 TEST(ScheduleQuality, SmallShapesGainAlsoWhereEstimatesAreOff) {
   const QualityFigures f = measure_quality({.cache = Cache::kSome, .sigma = 0.25}, 1, kWorlds);
-  EXPECT_GE(f.at_once.small_compiled, 3 * f.ours.small_compiled);
-  EXPECT_LE(f.ours.small, f.fcfs.small + kSettle);
+  EXPECT_GE(f.of(Policy::kAllAtOnce).small_compiled, 3 * f.of(Policy::kLane).small_compiled);
+  EXPECT_LE(f.of(Policy::kLane).small, f.of(Policy::kFirstCome).small + kSettle);
 }
 
 TEST(ScheduleQuality, NoGateStandsIdleWhileSettledWorkCouldStart) {
@@ -87,8 +105,23 @@ TEST(RetryAfter, WhoComesBackThenFindsTheShape) {
   const HonestyFigures all = measure_honesty({.no_lower_keys = true}, 1, 3 * kWorlds);
   EXPECT_GT(all.promises, 3000u);
   EXPECT_GE(all.kept_share(), 0.99);
-  const HonestyFigures cold = measure_honesty({.cache = Cache::kCold, .no_lower_keys = true}, 1, kWorlds);
-  EXPECT_GE(cold.kept_share(), 0.995);
+  for (const Cache cache : {Cache::kCold, Cache::kSome, Cache::kAll}) {
+    const HonestyFigures f = measure_honesty({.cache = cache, .no_lower_keys = true}, 1, kWorlds);
+    // L4.9 counts what is ahead at the same gate; what one's own worker does for the other gate first is in
+    // no promise, and nearly all that is missed.
+    const size_t own = f.missed_behind_own_worker, other = f.promises - f.kept - own;
+    EXPECT_LE(static_cast<double>(other), 0.002 * static_cast<double>(f.promises)) << static_cast<int>(cache);
+    EXPECT_EQ(own != 0, cache == Cache::kSome) << static_cast<int>(cache);
+    EXPECT_GE(f.kept_share(), cache == Cache::kSome ? 0.98 : 0.995) << static_cast<int>(cache);
+  }
+}
+
+// Nine in ten, and all of them, where the machine is off the estimates but has compiled the shapes before.
+TEST(RetryAfter, WhatWasMeasuredIsPromisedExactly) {
+  const HonestyFigures f = measure_honesty(
+      {.cache = Cache::kCold, .sigma = 0.25, .no_lower_keys = true, .measured = true}, 1, kWorlds);
+  EXPECT_GT(f.promises, 1000u);
+  EXPECT_GE(f.kept_share(), 0.99);
 }
 
 // A promise is the predicted delay (L4.9), and the truth is beyond a median half of the time: whoever comes

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "scheduler/seed_costs.h"
 
@@ -24,14 +23,10 @@ double load_ms_per_layer(uint32_t shape) {
   return 3.5 + (45 - 3.5) * std::log2(shape / 128.0) / std::log2(8192 / 128.0);
 }
 
-double standard_normal(Draws& d) {
-  const double u = std::max(d.unit(), 1e-300), v = d.unit();
-  return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
-}
-
 Time around(Draws& d, Time predicted, double sigma) {
   if (sigma == 0) return predicted;
-  const double factor = std::exp(sigma * standard_normal(d));
+  const double u = d.unit(), v = d.unit();
+  const double factor = std::exp(sigma * standard_normal(u, v));
   return std::max<Time>(1, std::llround(static_cast<double>(predicted) * factor));
 }
 

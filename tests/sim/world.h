@@ -34,6 +34,7 @@ struct Habits {
   double duplicate_reply = 0;  // chance that an answer comes twice
   double stale_reply = 0;      // chance that an answer of the last generation comes after a restart
   double failed_eviction = 0;  // chance that an eviction is answered with an error
+  double cost_sigma = 0;       // each admission takes its true cost times a log-normal number, drawn anew
 };
 
 class World : public LaneView {

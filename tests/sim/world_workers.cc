@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "draws.h"
 #include "world.h"
 
 namespace anelane::sim {
@@ -92,6 +93,11 @@ void World::start_admission_exchange(uint32_t model, Exchange& x) {
   x.loads = (p.daemon_cache >> x.rung & 1u) != 0;
   x.duration = x.loads ? costs.true_load : costs.truth;
   if (p.factor != 1) x.duration = std::llround(static_cast<double>(x.duration) * p.factor);
+  if (habits_.cost_sigma > 0) {
+    const double u = chance(), v = chance();
+    const double factor = std::exp(habits_.cost_sigma * standard_normal(u, v));
+    x.duration = std::max<Time>(1, std::llround(static_cast<double>(x.duration) * factor));
+  }
   if (p.armed.empty()) return;
   const Armed armed = p.armed.front();
   p.armed.pop_front();
