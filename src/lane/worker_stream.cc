@@ -8,7 +8,11 @@ namespace anelane {
 
 WorkerStream::WorkerStream(std::unique_ptr<worker::WorkerHandle> handle, std::shared_ptr<worker::Arena> arena,
                            uint64_t bay_bytes, sched::Generation generation)
-    : handle_(std::move(handle)), arena_(std::move(arena)), bay_bytes_(bay_bytes), generation_(generation) {
+    : handle_(std::move(handle)),
+      arena_(std::move(arena)),
+      bay_bytes_(bay_bytes),
+      generation_(generation),
+      last_request_(uint64_t{generation} << 32) {
   bay_users_.resize(arena_->size() / bay_bytes_, 0);
 }
 

@@ -64,7 +64,7 @@ class WorkerStream {
   const uint64_t bay_bytes_;
   const sched::Generation generation_;
   worker::FrameReader reader_;  // owned by the permit
-  uint64_t last_request_ = 0;   // owned by the permit
+  uint64_t last_request_;       // owned by the permit; no two lives of a worker share a number
 
   mutable std::mutex mutex_;  // everything below
   Holder holder_ = Holder::kNone;
