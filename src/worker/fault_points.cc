@@ -1,7 +1,9 @@
-// Carries out what ANELANE_WORKER_FAULT says. Belongs to the engine thread. In thread mode the process that
-// dies is the host: these tests are about worker processes.
+// Carries out what ANELANE_WORKER_FAULT says, and keeps the record that ANELANE_WORKER_RECORD asks for.
+// Belongs to the engine thread. In thread mode the process that dies is the host: these tests are about
+// worker processes.
 #include "worker/fault_points.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -72,6 +74,17 @@ std::string fault_at(FrameType point) {
   return plan->fault;
 }
 
+void record(const char* way, const Frame& frame) {
+  static const char* const path = std::getenv("ANELANE_WORKER_RECORD");
+  if (path == nullptr) return;
+  static const int file = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  std::string line = std::string(way) + ' ' + std::to_string(static_cast<int>(frame.type)) + ' ' +
+                     std::to_string(frame.request) + ' ' + std::to_string(encode_frame(frame).size());
+  if (frame.type == FrameType::kLoad) line += ' ' + frame.body;
+  line += '\n';
+  if (::write(file, line.data(), line.size()) < 0) ::_exit(kBadPlan);
+}
+
 [[noreturn]] void stall() {
   for (;;) ::pause();
 }
@@ -122,6 +135,7 @@ bool carry_out(int stream, const std::string& fault, const Frame& reply) {
 }  // namespace
 
 Status send_at_fault_point(int stream, const Frame& reply) {
+  record("out", reply);
   const std::string fault = fault_at(reply.type);
   if (carry_out(stream, fault, reply)) return {};
   Frame sent = reply;
@@ -129,6 +143,10 @@ Status send_at_fault_point(int stream, const Frame& reply) {
   if (fault == "old_generation") sent = of_another_life(sent);
   if (fault == "twice") send_bytes(stream, encode_frame(sent));
   return send_frame(stream, sent, kNoDeadline);
+}
+
+void record_at_fault_point(const Frame& request) {
+  record("in", request);
 }
 
 void end_at_fault_point(int stream) {

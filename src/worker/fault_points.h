@@ -15,6 +15,11 @@
 //                   goes on                              garbage         sends what is no frame
 //   freeze          the process stops (SIGSTOP)          oversized       announces more than a frame may hold
 //   twice           answers twice
+//
+//   ANELANE_WORKER_RECORD=FILE
+//
+// Each frame that the worker takes from its stream or puts there becomes a line of FILE: "in" or "out", type,
+// request id, bytes on the wire, and the body of LOAD.
 #pragma once
 #include "base/status.h"
 #include "worker/frame_io.h"
@@ -31,11 +36,13 @@ inline constexpr FrameType kAtStop = FrameType::kStop;
 Status send_at_fault_point(int stream, const Frame& reply);
 // The worker is about to end in good order.
 void end_at_fault_point(int stream);
+void record_at_fault_point(const Frame& request);
 #else
 inline Status send_at_fault_point(int stream, const Frame& reply) {
   return send_frame(stream, reply, kNoDeadline);
 }
 inline void end_at_fault_point(int) {}
+inline void record_at_fault_point(const Frame&) {}
 #endif
 
 }  // namespace anelane::worker

@@ -32,6 +32,7 @@ Status serve_stream(int stream, Session* session, const Activity& activity) {
       (void)send_frame(stream, {FrameType::kFailed, 0, to_json(frame.status()).dump()}, kNoDeadline);
       return frame.status();
     }
+    record_at_fault_point(*frame);
     if (frame->type == FrameType::kStop) return {};
     const Status status = greeted ? session->serve(*frame) : session->greet(*frame);
     if (status.code() == Code::kEngineCrashed && greeted) return {};  // the host did not wait for the reply

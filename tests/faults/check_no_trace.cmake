@@ -1,7 +1,7 @@
 cmake_minimum_required(VERSION 3.22)
-# Fails unless the variable that switches fault points on is named in the test's worker and nowhere else.
+# Fails unless the variables that switch fault points on are named in the test's worker and nowhere else.
 foreach(kind WORKER LIBRARY FAULTY)
-  file(STRINGS "${${kind}}" found REGEX "ANELANE_WORKER_FAULT" LIMIT_COUNT 1)
+  file(STRINGS "${${kind}}" found REGEX "ANELANE_WORKER_(FAULT|RECORD)" LIMIT_COUNT 1)
   set(wanted ${EXPECTED})
   if(kind STREQUAL "FAULTY")
     set(wanted 1)

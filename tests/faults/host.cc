@@ -27,6 +27,24 @@ std::vector<std::string> names_in(const char* folder) {
   return names;
 }
 
+struct Stat {
+  char state = 0;
+  int parent = 0;
+};
+// Of a process or thread, by its folder in /proc; zeros: gone.
+Stat stat_of(const std::string& folder) {
+  std::ifstream file(folder + "/stat");
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string line = text.str();
+  const size_t after_name = line.rfind(')');
+  Stat stat;
+  if (after_name == std::string::npos ||
+      std::sscanf(line.c_str() + after_name + 1, " %c %d", &stat.state, &stat.parent) != 2)
+    return {};
+  return stat;
+}
+
 void write_file(const std::string& path, const std::string& text, mode_t mode) {
   std::ofstream(path) << text;
   if (::chmod(path.c_str(), mode) != 0) {
@@ -50,16 +68,25 @@ std::string text_of(const anelane_error& err) {
   return text;
 }
 
-LaneFolder::LaneFolder(const std::string& folder, const std::string& fault)
+LaneFolder::LaneFolder(const std::string& folder, const std::string& fault, Happens happens)
     : folder_(folder), worker_(folder + "/worker"), token_(folder + "/armed") {
   if (::mkdir(folder.c_str(), 0700) != 0) {
     std::perror(folder.c_str());
     std::exit(1);
   }
+  std::string plan = fault;
+  if (happens == Happens::kWhenArmed && !fault.empty()) plan += ":" + token_;
   write_file(worker_,
-             "#!/bin/sh\nANELANE_WORKER_FAULT='" + fault + ":" + token_ +
-                 "' exec '" ANELANE_FAULTY_WORKER "' \"$@\"\n",
+             "#!/bin/sh\nANELANE_WORKER_FAULT='" + plan + "' ANELANE_WORKER_RECORD='" + folder_ +
+                 "/record' exec '" ANELANE_FAULTY_WORKER "' \"$@\"\n",
              0700);
+}
+
+std::vector<std::string> LaneFolder::record() const {
+  std::vector<std::string> lines;
+  std::ifstream file(folder_ + "/record");
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
 }
 
 void LaneFolder::arm() const {
@@ -94,21 +121,19 @@ pid_t worker_of(anelane_lane lane, const std::string& model) {
   return pid == std::string::npos || pid > next ? 0 : std::atoi(text.c_str() + pid + std::strlen(member));
 }
 
+bool is_stopped(pid_t pid) {
+  const std::string folder = "/proc/" + std::to_string(pid) + "/task";
+  const std::vector<std::string> threads = names_in(folder.c_str());
+  return !threads.empty() && std::all_of(threads.begin(), threads.end(), [&](const std::string& thread) {
+    return stat_of(folder + '/' + thread).state == 'T';
+  });
+}
+
 std::vector<pid_t> children() {
   std::vector<pid_t> out;
   for (const std::string& name : names_in("/proc")) {
     const int pid = std::atoi(name.c_str());
-    if (pid <= 0) continue;
-    std::ifstream file("/proc/" + name + "/stat");
-    std::stringstream text;
-    text << file.rdbuf();
-    const std::string line = text.str();
-    const size_t after_name = line.rfind(')');
-    char state = 0;
-    int parent = 0;
-    if (after_name != std::string::npos &&
-        std::sscanf(line.c_str() + after_name + 1, " %c %d", &state, &parent) == 2 && parent == ::getpid())
-      out.push_back(pid);
+    if (pid > 0 && stat_of("/proc/" + name).parent == ::getpid()) out.push_back(pid);
   }
   return out;
 }

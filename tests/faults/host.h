@@ -22,12 +22,15 @@ std::string text_of(const anelane_error& err);
 // A folder for one lane, and the worker program in it: a script, so that each lane has a fault of its own.
 class LaneFolder {
  public:
-  // `fault` is POINT:FAULT; it happens once for each arm().
-  LaneFolder(const std::string& folder, const std::string& fault);
+  enum class Happens { kWhenArmed, kAlways };
+  // `fault` is POINT:FAULT, or "" for none; it happens once for each arm(), or each time.
+  LaneFolder(const std::string& folder, const std::string& fault, Happens happens = Happens::kWhenArmed);
   void arm() const;
   bool armed() const;  // and has not happened yet
   const std::string& path() const { return folder_; }
   const std::string& worker() const { return worker_; }
+  // What went over the streams of all workers so far, a line each (src/worker/fault_points.h).
+  std::vector<std::string> record() const;
 
  private:
   std::string folder_, worker_, token_;
@@ -45,6 +48,9 @@ void count_end(void* started, anelane_op op, anelane_status status);
 anelane_lane_stats stats_of(anelane_lane lane);
 // The process that serves the model of this name now; 0: none.
 pid_t worker_of(anelane_lane lane, const std::string& model);
+
+// Stopped by a signal, all of it.
+bool is_stopped(pid_t pid);
 
 // Children of this process by pid, dead ones that nobody collected included.
 std::vector<pid_t> children();

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <thread>
 
 #include "host.h"
@@ -29,11 +30,10 @@ anelane_lane open_lane(const anelane_lane_options& options) {
 }
 
 anelane_model load_tiny(anelane_lane lane, const Place& place, const char* name) {
-  static constexpr uint32_t kRungs[] = {32, 64, 128, 256};
   anelane_model_options options = {};
   anelane_model_options_init(&options, sizeof options);
-  options.rungs = kRungs;
-  options.rung_count = 4;
+  options.rungs = kTinyRungs;
+  options.rung_count = std::size(kTinyRungs);
   options.name = name;
   anelane_model model = {};
   anelane_error err = new_error();

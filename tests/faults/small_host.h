@@ -12,10 +12,11 @@ namespace faults {
 
 inline constexpr uint64_t kBoundMs = 60'000;  // against hanging only
 inline constexpr size_t kTinyDim = 64;
+inline constexpr uint32_t kTinyRungs[] = {32, 64, 96, 128, 256};
+inline constexpr uint32_t kTinyLayers = 2;
 
 void require(anelane_status status, const char* what, const anelane_error& err);
 anelane_lane open_lane(const anelane_lane_options& options);
-// Rungs 32, 64, 128, 256.
 anelane_model load_tiny(anelane_lane lane, const Place& place, const char* name = "tiny");
 // One short sequence, for shape 32.
 anelane_status embed_short(anelane_model model, uint64_t wait_ms, std::vector<float>* row,

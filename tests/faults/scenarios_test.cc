@@ -1,0 +1,227 @@
+// Scenarios of faults, cancellation and retirement with real workers. "Held" is a worker that stops itself
+// (SIGSTOP) with its reply in hand; continued, it sends it. The same rules with workers that are actors,
+// under a virtual clock: tests/sim and tests/unit/scheduler, by the same numbers.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "host.h"
+#include "small_host.h"
+#include "support/tiny_checkpoint.h"
+
+namespace faults {
+namespace {
+
+// Frame types of src/worker/protocol.h.
+enum : int { kLoad = 3, kAdmit = 5, kEvict = 8, kEmbed = 10 };
+
+class Scenario : public testing::Test {
+ protected:
+  // A lane and a model with 32 resident, whose worker has this fault ahead.
+  void open(const char* fault) {
+    ASSERT_TRUE(anelane::write_tiny_checkpoint(folder_.file("tiny")).ok());
+    place_ = {folder_.file("lane"), folder_.file("cache"), folder_.file("tiny")};
+    faults_ = std::make_unique<LaneFolder>(place_.lane, fault);
+    anelane_lane_options options = options_in(place_);
+    options.worker_path = faults_->worker().c_str();
+    lane_ = open_lane(options);
+    model_ = load_tiny(lane_, place_);
+    right_ = embed_well(model_);
+    worker_ = worker_of(lane_, "tiny");
+    ASSERT_GT(worker_, 0);
+  }
+  void TearDown() override {
+    if (worker_ > 0 && is_stopped(worker_)) let_go();
+    close_lane(lane_);
+    EXPECT_TRUE(children().empty());
+  }
+  bool is_held() const {
+    return becomes_true(kBoundMs, [&] { return !faults_->armed() && is_stopped(worker_); });
+  }
+  void let_go() const { ::kill(worker_, SIGCONT); }
+  bool leases_are_gone() const {
+    return becomes_true(kBoundMs, [&] { return stats_of(lane_).leased == 0; });
+  }
+  // The worker of the beginning serves, as if nothing had been.
+  void expect_unharmed() {
+    EXPECT_EQ(embed_well(model_), right_);
+    EXPECT_EQ(worker_of(lane_, "tiny"), worker_);
+    EXPECT_EQ(stats_of(lane_).restarts, 0u);
+  }
+  // Requests of a kind that workers have taken.
+  size_t asked(int type) const {
+    const std::string start = "in " + std::to_string(type) + ' ';
+    const auto lines = faults_->record();
+    return static_cast<size_t>(std::count_if(
+        lines.begin(), lines.end(), [&](const std::string& line) { return line.starts_with(start); }));
+  }
+  void start_lease(uint32_t shape, Started* started) {
+    anelane_error err = new_error();
+    require(anelane_start_lease(model_, shape, in_ms(kBoundMs), count_end, started, &started->op, &err),
+            "start_lease", err);
+  }
+  static bool is_told(const Started& started, anelane_status status) {
+    return becomes_true(kBoundMs, [&] { return started.told > 0; }) && started.told == 1 &&
+           started.status == status;
+  }
+
+  const anelane::TempFolder folder_;
+  Place place_;
+  std::unique_ptr<LaneFolder> faults_;
+  anelane_lane lane_ = {};
+  anelane_model model_ = {};
+  std::vector<float> right_;
+  pid_t worker_ = 0;
+};
+
+TEST_F(Scenario, S028_AReplyHeldBeyondTheDeadlineIsDrained) {
+  open("embed:freeze");
+  faults_->arm();
+  std::vector<float> row;
+  anelane_error err = new_error();
+  EXPECT_EQ(embed_short(model_, 100, &row, &err), ANELANE_DEADLINE_EXCEEDED) << text_of(err);
+  ASSERT_TRUE(is_held());
+  EXPECT_EQ(stats_of(lane_).leased, 1u) << "the shape is in use while the reply is out";
+  let_go();
+  EXPECT_TRUE(leases_are_gone());
+  EXPECT_EQ(asked(kAdmit), 1u);
+  EXPECT_EQ(asked(kEmbed), 2u) << "nothing is sent again";
+  expect_unharmed();
+}
+
+TEST_F(Scenario, S029_F45_AnAbortedCallerCostsNobodyAnything) {
+  open("embed:freeze");
+  faults_->arm();
+  Started call;
+  anelane_error err = new_error();
+  require(start_embed_short(model_, kBoundMs, count_end, &call, &call.op, &err), "start", err);
+  ASSERT_TRUE(is_held());
+  EXPECT_EQ(anelane_op_cancel(call.op), ANELANE_OK);
+  EXPECT_TRUE(is_told(call, ANELANE_CANCELLED)) << "the caller need not wait for the reply";
+  anelane_op_release(call.op);
+  EXPECT_EQ(stats_of(lane_).leased, 1u);
+  let_go();
+  expect_unharmed();
+  EXPECT_TRUE(leases_are_gone());
+  EXPECT_EQ(stats_of(lane_).admitted, 1u);
+}
+
+TEST_F(Scenario, S031_ACompileWhoseCallerLeftGoesOnAndStays) {
+  open("admit:freeze");
+  faults_->arm();
+  Started call;
+  start_lease(256, &call);
+  ASSERT_TRUE(is_held());
+  EXPECT_EQ(anelane_op_cancel(call.op), ANELANE_OK);
+  EXPECT_TRUE(is_told(call, ANELANE_CANCELLED));
+  anelane_op_release(call.op);
+  EXPECT_EQ(stats_of(lane_).reserved_programs, 2 * kTinyLayers) << "the lane answers, the charge stays";
+  let_go();
+  expect_unharmed();
+  EXPECT_TRUE(leases_are_gone());
+  EXPECT_TRUE(becomes_true(kBoundMs, [&] { return stats_of(lane_).resident == 2; }));
+  EXPECT_EQ(stats_of(lane_).reserved_programs, 2 * kTinyLayers);
+  EXPECT_EQ(asked(kAdmit), 2u);
+}
+
+// As S031, for the eviction that the caller's admission needed. (A channel that broke in the middle of one:
+// tests/unit/lane/worker_link_test.cc.)
+TEST_F(Scenario, S032_AnEvictionWhoseCallerLeftIsDrained) {
+  open("evict:freeze");
+  anelane_error err = new_error();
+  for (const uint32_t shape : {64, 96, 128})
+    require(anelane_admit(model_, shape, in_ms(kBoundMs), &err), "admit", err);
+  faults_->arm();
+  Started call;
+  start_lease(256, &call);  // the fifth, where four are allowed
+  ASSERT_TRUE(is_held());
+  EXPECT_EQ(anelane_op_cancel(call.op), ANELANE_OK);
+  EXPECT_TRUE(is_told(call, ANELANE_CANCELLED));
+  anelane_op_release(call.op);
+  EXPECT_EQ(stats_of(lane_).reserved_programs, 4 * kTinyLayers) << "not given back before it is acknowledged";
+  let_go();
+  expect_unharmed();
+  EXPECT_EQ(asked(kEvict), 1u);
+  EXPECT_EQ(stats_of(lane_).evicted, 1u);
+}
+
+TEST_F(Scenario, S035_AWorkerThatDropsItsConnectionDuringInference) {
+  open("embed:die");
+  faults_->arm();
+  std::vector<float> row;
+  anelane_error err = new_error();
+  EXPECT_EQ(embed_short(model_, kBoundMs, &row, &err), ANELANE_ENGINE_CRASHED);
+  EXPECT_EQ(err.safe_to_retry, 1u);
+  EXPECT_EQ(embed_after_fault(model_), right_);
+  EXPECT_EQ(stats_of(lane_).restarts, 1u);
+  EXPECT_NE(worker_of(lane_, "tiny"), worker_);
+  EXPECT_EQ(asked(kLoad), 2u);
+}
+
+TEST_F(Scenario, S035_L7_2_WhileTheExitIsUnconfirmedEverythingStaysCharged) {
+  open("");
+  ::kill(worker_, SIGSTOP);
+  ASSERT_TRUE(becomes_true(kBoundMs, [&] { return is_stopped(worker_); }));
+  Started retire;
+  anelane_error err = new_error();
+  require(anelane_start_retire(model_, in_ms(kBoundMs), count_end, &retire, &retire.op, &err), "retire", err);
+  // Asked to leave, it does not move; after a second it is killed.
+  const uint32_t charged = stats_of(lane_).reserved_programs;
+  if (retire.told == 0) {
+    EXPECT_EQ(charged, kTinyLayers);
+  }
+  EXPECT_TRUE(is_told(retire, ANELANE_OK));
+  anelane_op_release(retire.op);
+  EXPECT_EQ(stats_of(lane_).reserved_programs, 0u);
+  EXPECT_TRUE(children().empty()) << "confirmed means collected";
+}
+
+TEST_F(Scenario, S047_TheReplacementIsToldToLoadTheSameUnderAnotherNumber) {
+  open("");
+  ::kill(worker_, SIGKILL);
+  EXPECT_EQ(embed_after_fault(model_), right_);
+  std::vector<std::string> ids, bodies;
+  for (const std::string& line : faults_->record()) {
+    if (!line.starts_with("in " + std::to_string(kLoad) + ' ')) continue;
+    std::istringstream words(line);
+    std::string in, type, id, bytes, body;
+    words >> in >> type >> id >> bytes;
+    std::getline(words, body);
+    ids.push_back(id);
+    bodies.push_back(body);
+  }
+  ASSERT_EQ(ids.size(), 2u);
+  EXPECT_NE(bodies[0].find(place_.model), std::string::npos);
+  EXPECT_EQ(bodies[0], bodies[1]);
+  EXPECT_NE(ids[0], ids[1]);
+  EXPECT_EQ(stats_of(lane_).restarts, 1u);
+}
+
+TEST_F(Scenario, S050_RetiringWaitsForLeasesAndTellsThoseWhoQueue) {
+  open("");
+  anelane_error err = new_error();
+  std::vector<anelane_lease> leases;
+  for (const uint32_t shape : {32, 64, 96, 128}) {
+    leases.emplace_back();
+    require(anelane_lease_acquire(model_, shape, in_ms(kBoundMs), &leases.back(), &err), "lease", err);
+  }
+  Started queued, retire;
+  start_lease(256, &queued);
+  EXPECT_TRUE(becomes_true(kBoundMs, [&] { return stats_of(lane_).waiting == 1; }));
+  EXPECT_EQ(queued.told, 0);
+  require(anelane_start_retire(model_, in_ms(kBoundMs), count_end, &retire, &retire.op, &err), "retire", err);
+  EXPECT_TRUE(is_told(queued, ANELANE_RETIRED)) << "at once (L7.2)";
+  EXPECT_EQ(stats_of(lane_).reserved_programs, 4 * kTinyLayers);
+  EXPECT_EQ(retire.told, 0) << "leases are drained first";
+  for (const anelane_lease lease : leases) anelane_lease_release(lease);
+  EXPECT_TRUE(is_told(retire, ANELANE_OK));
+  EXPECT_EQ(stats_of(lane_).reserved_programs, 0u);
+  EXPECT_EQ(stats_of(lane_).restarts, 0u);
+  anelane_op_release(queued.op);
+  anelane_op_release(retire.op);
+}
+
+}  // namespace
+}  // namespace faults
