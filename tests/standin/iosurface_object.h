@@ -1,0 +1,9 @@
+// _ANEIOSurfaceObject.
+#import "iosurface.h"
+
+@interface StandinIOSurfaceObject : NSObject {
+ @public
+  IOSurfaceRef surface;
+  NSNumber* start_offset;
+}
+@end
