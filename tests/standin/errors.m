@@ -44,7 +44,10 @@ static NSError* make_error(NSString* domain, long code, NSString* text, NSError*
                            unsigned status) {
   NSMutableDictionary* info = [NSMutableDictionary dictionaryWithObject:text
                                                                  forKey:NSLocalizedDescriptionKey];
-  if (below != nil) [info setObject:below forKey:NSUnderlyingErrorKey];
+  if (below != nil) {
+    [info setObject:below forKey:@"NSUnderlyingError"];  // the key's text in Apple's Foundation
+    [info setObject:below forKey:NSUnderlyingErrorKey];  // and gnustep's, which is another
+  }
   if (stage >= 0) {
     [info setObject:[NSNumber numberWithInt:stage] forKey:@"_ANEErrorLoadStage"];
     [info setObject:[NSNumber numberWithUnsignedInt:status] forKey:@"_ANEErrorUnderlyingStatus"];

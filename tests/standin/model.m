@@ -143,6 +143,10 @@ static id at_url(id self, SEL cmd, NSURL* url, NSString* key) {
   STANDIN_COUNT(client_models_alive, 1);
   return [model autorelease];
 }
+static id init_nil(id self, SEL cmd) {
+  STANDIN_COUNT(client_models_alive, 1);  // of self, which dealloc takes off again
+  return standin_nil(self, cmd);
+}
 static id get_attributes(StandinModel* self, SEL cmd) {
   standin_enter(cmd);
   return [[self->attributes retain] autorelease];
@@ -185,7 +189,7 @@ static signed char get_depth(StandinModel* self, SEL cmd) {
   static const struct StandinMethod kMethods[] = {
       {"modelAtURL:key:", "@32@0:8@16@24", (IMP)at_url, STANDIN_CLASS},
       {"new", "@16@0:8", (IMP)standin_nil, STANDIN_CLASS},
-      {"init", "@16@0:8", (IMP)standin_nil, STANDIN_INSTANCE},
+      {"init", "@16@0:8", (IMP)init_nil, STANDIN_INSTANCE},
       {"modelAttributes", "@16@0:8", (IMP)get_attributes, STANDIN_INSTANCE},
       {"modelURL", "@16@0:8", (IMP)get_url, STANDIN_INSTANCE},
       {"key", "@16@0:8", (IMP)get_key, STANDIN_INSTANCE},
