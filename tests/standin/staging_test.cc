@@ -81,6 +81,13 @@ TEST_F(Staging, S9_2_FactoriesRefuseWhatTheOriginalRefuses) {
   EXPECT_EQ(msg(type("_ANEInMemoryModel"), "inMemoryModelWithDescriptor:", id{}), nullptr);
 }
 
+TEST_F(Staging, S9_2_AnEntryWithoutBytesRaises) {
+  const Pool pool;
+  id weights = dictionary({{string("w"), dictionary({{string("offset"), number(0)}})}});
+  EXPECT_ANY_THROW((void)msg(type("_ANEInMemoryModelDescriptor"),
+                             "modelWithMILText:weights:optionsPlist:", data("", 0), weights, id{}));
+}
+
 TEST_F(Staging, S9_3_System27VerifiesEveryFile) {
   const std::pair<const char*, std::function<void(const std::string&)>> damages[] = {
       {"nothing staged", [](const std::string& dir) { fs::remove_all(dir); }},
