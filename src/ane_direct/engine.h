@@ -31,10 +31,27 @@ struct Port {
   uint64_t bytes = 0;             // of the whole buffer
 };
 
+// Zeroes what lies between the elements of a row and the next row, in a buffer of this port.
+void clear_padding(const Port& port, void* data);
+
+class EngineMemory;
+
 // A buffer in the port's layout. It must stay valid for the call only.
 struct Buffer {
   void* data = nullptr;
   uint64_t bytes = 0;
+  EngineMemory* memory = nullptr;  // whose it is; nullptr: anybody's, which an engine may have to copy
+};
+
+// Memory that an engine reads and writes where it lies (Engine::allocate): 64-byte aligned, zero at first.
+// The CPU touches it between begin_access and end_access only, and no program runs on it meanwhile.
+class EngineMemory {
+ public:
+  enum class Access : uint8_t { kRead, kWrite };
+  virtual ~EngineMemory() = default;
+  virtual Buffer buffer() = 0;
+  virtual Status begin_access(Access access) = 0;
+  virtual Status end_access(Access access) = 0;
 };
 
 // A program that occupies the engine. Destroying it unloads.
@@ -68,6 +85,15 @@ class Engine {
   virtual Status compile(const std::string& id, const Program& program) = 0;
   // Loads what the daemon holds under `id`; IO if it holds nothing usable (the caller then compiles).
   virtual Result<std::unique_ptr<LoadedProgram>> load(const std::string& id) = 0;
+  // The same two for a caller that has the program at hand, which some daemons want to see again.
+  virtual bool probe_program(const std::string& id, const Program&) { return probe(id); }
+  virtual Result<std::unique_ptr<LoadedProgram>> load_program(const std::string& id, const Program&) {
+    return load(id);
+  }
+  // Memory for ports of at most this size. Plain memory, unless the engine wants its own.
+  virtual Result<std::unique_ptr<EngineMemory>> allocate(uint64_t bytes);
+  // True: run() copies buffers that are not from allocate().
+  virtual bool copies_foreign_memory() const { return false; }
   // Free bytes where compiles put their temporary files (L8.2).
   virtual Result<uint64_t> temp_space() = 0;
 };

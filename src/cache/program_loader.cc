@@ -33,8 +33,8 @@ Result<LayerLoad> load_program(Engine& engine, const Program& program, const Loa
     return LayerLoad{std::move(loaded), origin, static_cast<double>(now_ns() - start) / 1e6};
   };
   const std::string id = engine.identify(program);
-  if (engine.probe(id)) {
-    Result<std::unique_ptr<LoadedProgram>> held = engine.load(id);
+  if (engine.probe_program(id, program)) {
+    Result<std::unique_ptr<LoadedProgram>> held = engine.load_program(id, program);
     if (held.ok()) return finished(*std::move(held), LoadOrigin::kCache);
     if (is_final(held.status().code())) return std::move(held).status();
     log_line(LogLevel::kWarn,
@@ -42,14 +42,15 @@ Result<LayerLoad> load_program(Engine& engine, const Program& program, const Loa
   }
   ANELANE_TRY(check_temp_space(engine, options.temp_space_min));
   ANELANE_TRY(engine.compile(id, program));
-  ANELANE_ASSIGN(std::unique_ptr<LoadedProgram> fresh, engine.load(id));
+  ANELANE_ASSIGN(std::unique_ptr<LoadedProgram> fresh, engine.load_program(id, program));
   return finished(std::move(fresh), LoadOrigin::kCompiled);
 }
 
-bool rung_is_cached(Engine& engine, const std::string& first_id, const std::string& last_id) {
-  const bool first = engine.probe(first_id);
-  const bool last = first_id == last_id ? first : engine.probe(last_id);
-  return first && last;
+bool rung_is_cached(Engine& engine, const Program& first, const Program& last) {
+  const std::string first_id = engine.identify(first), last_id = engine.identify(last);
+  const bool first_held = engine.probe_program(first_id, first);
+  const bool last_held = first_id == last_id ? first_held : engine.probe_program(last_id, last);
+  return first_held && last_held;
 }
 
 }  // namespace anelane

@@ -28,6 +28,6 @@ Result<LayerLoad> load_program(Engine& engine, const Program& program, const Loa
 
 // True when the daemon holds both the first and the last layer of a rung. It is asked for both, whatever its
 // first answer is (L8.3).
-bool rung_is_cached(Engine& engine, const std::string& first_id, const std::string& last_id);
+bool rung_is_cached(Engine& engine, const Program& first, const Program& last);
 
 }  // namespace anelane

@@ -1,5 +1,7 @@
 // Inference of a resident shape. EMBED goes from token ids to vectors; RUN goes from ports to ports. Between
-// the layers nothing is copied: two buffers take turns as output and next input.
+// the layers nothing is copied: two buffers of the engine's own memory take turns as output and next input.
+// What RUN finds in the arena is brought into them once, where the engine would otherwise copy it for every
+// layer.
 //
 // Everything that a frame names is checked before the first layer runs: offsets and lengths against the
 // arena, ids against the vocabulary. The ids are copied out of the arena first and only the copy is checked
@@ -41,6 +43,37 @@ Status run_chain(const ResidentShape& room, std::vector<Buffer> in, std::span<co
   return room.layers[count - 1]->run(in, out);
 }
 
+// Runs `body` while the CPU may touch these buffers.
+template <class Body>
+Status with_access(std::initializer_list<const PortBuffer*> buffers, EngineMemory::Access access, Body body) {
+  Status status;
+  size_t begun = 0;
+  for (const PortBuffer* buffer : buffers) {
+    if (!status.ok()) break;
+    if (buffer->memory() != nullptr) status = buffer->memory()->begin_access(access);
+    if (status.ok()) ++begun;
+  }
+  if (status.ok()) status = body();
+  for (const PortBuffer* buffer : buffers) {
+    if (begun-- == 0) break;
+    if (buffer->memory() == nullptr) continue;
+    const Status ended = buffer->memory()->end_access(access);
+    if (status.ok()) status = ended;
+  }
+  return status;
+}
+
+// Copies an input from the arena into memory of the engine.
+Status bring_in(const PortBuffer& into, const Port& port, Buffer* input) {
+  ANELANE_TRY(with_access({&into}, EngineMemory::Access::kWrite, [&]() -> Status {
+    std::memcpy(into.buffer().data, input->data, static_cast<size_t>(port.bytes));
+    clear_padding(port, into.buffer().data);
+    return {};
+  }));
+  *input = into.buffer();
+  return {};
+}
+
 }  // namespace
 
 Result<ResidentShape*> ServedModel::find_resident(uint32_t shape) {
@@ -80,14 +113,18 @@ Result<std::vector<int32_t>> ServedModel::checked_ids(const EmbedBody& body, con
 
 Status ServedModel::embed_one(ResidentShape* room, uint32_t shape, std::span<const int32_t> ids,
                               std::span<float> out) {
-  ANELANE_TRY(model_->embed_tokens(ids, shape, room->first.halves(), room->mask.halves()));
+  ANELANE_TRY(with_access({&room->first, &room->mask}, EngineMemory::Access::kWrite, [&] {
+    return model_->embed_tokens(ids, shape, room->first.halves(), room->mask.halves());
+  }));
   // The last layer writes the buffer that it does not read: with an odd number of layers, the second.
   PortBuffer& last = room->layers.size() % 2 == 1 ? room->second : room->first;
   std::vector<Buffer> in{room->first.buffer()};
   if (room->layers.front()->inputs().size() > 1) in.push_back(room->mask.buffer());
   const Buffer result = last.buffer();
   ANELANE_TRY(run_chain(*room, std::move(in), std::span(&result, 1)));
-  return model_->finish(last.halves(), shape, static_cast<uint32_t>(ids.size()), out);
+  return with_access({&last}, EngineMemory::Access::kRead, [&] {
+    return model_->finish(last.halves(), shape, static_cast<uint32_t>(ids.size()), out);
+  });
 }
 
 Result<EmbeddedBody> ServedModel::embed(const EmbedBody& body, const Arena& arena) {
@@ -139,6 +176,10 @@ Status ServedModel::run(const RunBody& body, const Arena& arena) {
         return error(Code::kInvalidArgument,
                      "output " + outputs[i].name + " overlaps input " + inputs[k].name + " in the arena");
     out.push_back({arena.data() + body.out_offsets[i], outputs[i].bytes});
+  }
+  if (engine_.copies_foreign_memory() && room->layers.size() > 1) {
+    ANELANE_TRY(bring_in(room->first, inputs[0], &in[0]));
+    if (in.size() > 1) ANELANE_TRY(bring_in(room->mask, inputs[1], &in[1]));
   }
   return run_chain(*room, std::move(in), out);
 }

@@ -7,17 +7,12 @@
 
 #include <cctype>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <new>
 
 #include "base/clock.h"
 #include "base/log.h"
 
 namespace anelane::worker {
 namespace {
-
-constexpr size_t kPortAlign = 64;
 
 double ms_since(uint64_t start_ns) {
   return static_cast<double>(now_ns() - start_ns) / 1e6;
@@ -89,16 +84,10 @@ Status check_chain(uint32_t shape, const std::vector<std::unique_ptr<LoadedProgr
 
 }  // namespace
 
-PortBuffer::PortBuffer(uint64_t bytes) : bytes_(bytes) {
-  const size_t rounded = (static_cast<size_t>(bytes) + kPortAlign - 1) / kPortAlign * kPortAlign;
-  void* data = nullptr;
-  if (::posix_memalign(&data, kPortAlign, rounded == 0 ? kPortAlign : rounded) != 0) throw std::bad_alloc();
-  std::memset(data, 0, rounded);
-  data_.reset(static_cast<std::byte*>(data));
-}
-
-void PortBuffer::Free::operator()(std::byte* p) const {
-  std::free(p);
+Result<PortBuffer> PortBuffer::make(Engine& engine, uint64_t bytes) {
+  PortBuffer made;
+  ANELANE_ASSIGN(made.memory_, engine.allocate(bytes));
+  return made;
 }
 
 LoadedBody ServedModel::report() {
@@ -121,9 +110,9 @@ LoadedBody ServedModel::report() {
   for (const uint32_t rung : summary.ladder) {
     if (activity_.stopping.load(std::memory_order_relaxed) || summary.layers == 0) break;
     ++checked;
-    const std::string first_id = engine_.identify(model_->layer_program(rung, 0));
-    const std::string last_id = engine_.identify(model_->layer_program(rung, summary.layers - 1));
-    if (rung_is_cached(engine_, first_id, last_id)) cached.push_back(rung);
+    const Program first = model_->layer_program(rung, 0);
+    const Program last = model_->layer_program(rung, summary.layers - 1);
+    if (rung_is_cached(engine_, first, last)) cached.push_back(rung);
   }
   body.check_ms = ms_since(start);
   log_cache_check(summary.name, cached, checked, body.check_ms);
@@ -178,9 +167,11 @@ Status ServedModel::load_layers(uint32_t shape, ResidentShape* room, AdmittedBod
   }
   ANELANE_TRY(check_chain(shape, room->layers));
   const auto inputs = room->layers.front()->inputs();
-  room->first = PortBuffer(inputs[0].bytes);
-  room->second = PortBuffer(inputs[0].bytes);
-  if (inputs.size() > 1) room->mask = PortBuffer(inputs[1].bytes);
+  ANELANE_ASSIGN(room->first, PortBuffer::make(engine_, inputs[0].bytes));
+  ANELANE_ASSIGN(room->second, PortBuffer::make(engine_, inputs[0].bytes));
+  if (inputs.size() > 1) {
+    ANELANE_ASSIGN(room->mask, PortBuffer::make(engine_, inputs[1].bytes));
+  }
   return {};
 }
 

@@ -17,20 +17,17 @@
 
 namespace anelane::worker {
 
-// Memory of one engine port: 64-byte aligned, zero at first.
+// Memory of one engine port, from the engine: layers read and write it where it lies.
 class PortBuffer {
  public:
   PortBuffer() = default;
-  explicit PortBuffer(uint64_t bytes);
-  Buffer buffer() const { return {data_.get(), bytes_}; }
-  Half* halves() const { return reinterpret_cast<Half*>(data_.get()); }
+  static Result<PortBuffer> make(Engine& engine, uint64_t bytes);
+  Buffer buffer() const { return memory_ == nullptr ? Buffer() : memory_->buffer(); }
+  Half* halves() const { return static_cast<Half*>(buffer().data); }
+  EngineMemory* memory() const { return memory_.get(); }
 
  private:
-  struct Free {
-    void operator()(std::byte* p) const;
-  };
-  std::unique_ptr<std::byte, Free> data_;
-  uint64_t bytes_ = 0;
+  std::unique_ptr<EngineMemory> memory_;
 };
 
 // The loaded layers of one shape and the buffers between them.

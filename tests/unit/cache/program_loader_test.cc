@@ -136,17 +136,18 @@ TEST_F(ProgramLoader, AFullEngineAfterACompileIsResourcesExhausted) {
 }
 
 TEST_F(ProgramLoader, L8_3_ARungIsCachedWhenFirstAndLastLayerAre) {
-  engine_.held = {"first"};
-  EXPECT_FALSE(rung_is_cached(engine_, "first", "last"));
-  EXPECT_FALSE(rung_is_cached(engine_, "last", "first"));
-  EXPECT_EQ(engine_.calls, "probe(first) probe(last) probe(last) probe(first) ");
-  engine_.held = {"first", "last"};
+  const Program first{"first", {}, ""}, last{"last", {}, ""};
+  engine_.held = {"id:first"};
+  EXPECT_FALSE(rung_is_cached(engine_, first, last));
+  EXPECT_FALSE(rung_is_cached(engine_, last, first));
+  EXPECT_EQ(engine_.calls, "probe(id:first) probe(id:last) probe(id:last) probe(id:first) ");
+  engine_.held = {"id:first", "id:last"};
   engine_.calls.clear();
-  EXPECT_TRUE(rung_is_cached(engine_, "first", "last"));
-  EXPECT_EQ(engine_.calls, "probe(first) probe(last) ");
+  EXPECT_TRUE(rung_is_cached(engine_, first, last));
+  EXPECT_EQ(engine_.calls, "probe(id:first) probe(id:last) ");
   engine_.calls.clear();
-  EXPECT_TRUE(rung_is_cached(engine_, "first", "first"));
-  EXPECT_EQ(engine_.calls, "probe(first) ");
+  EXPECT_TRUE(rung_is_cached(engine_, first, first));
+  EXPECT_EQ(engine_.calls, "probe(id:first) ");
 }
 
 }  // namespace

@@ -113,10 +113,11 @@ class ThroughWorker : public testing::TestWithParam<bool> {
           std::move(load_program(*engine, model->layer_program(kShape, i), LoaderOptions{0})->program));
     std::vector<float> all;
     for (const auto& ids : sequences()) {
-      PortBuffer x(layers[0]->inputs()[0].bytes), mask(layers[0]->inputs()[1].bytes);
+      const PortBuffer x = *PortBuffer::make(*engine, layers[0]->inputs()[0].bytes);
+      const PortBuffer mask = *PortBuffer::make(*engine, layers[0]->inputs()[1].bytes);
       EXPECT_TRUE(model->embed_tokens(ids, kShape, x.halves(), mask.halves()).ok());
       for (const auto& layer : layers) {
-        PortBuffer y(layer->outputs()[0].bytes);
+        const PortBuffer y = *PortBuffer::make(*engine, layer->outputs()[0].bytes);
         const Buffer in[] = {x.buffer(), mask.buffer()}, out[] = {y.buffer()};
         EXPECT_TRUE(layer->run(in, out).ok());
         std::memcpy(x.halves(), y.halves(), y.buffer().bytes);

@@ -1,0 +1,20 @@
+// A request to the engine's service: a method that returns BOOL and leaves an NSError.
+#pragma once
+#include "ane_direct/apple/engine_error.h"
+#include "ane_direct/apple/framework.h"
+
+namespace anelane::apple {
+
+// In a pool of its own; the error's words are copied out before the pool ends. *kept: the error as it came.
+template <class Call>
+Status ask(const Framework& fw, Stage stage, const char* what, Call call, EngineError* kept = nullptr) {
+  return fw.guarded(what, [&]() -> Status {
+    Id problem = nullptr;
+    if (call(&problem) != 0) return {};
+    const EngineError found = read_error(Foundation(fw), problem);
+    if (kept != nullptr) *kept = found;
+    return classify(stage, found);
+  });
+}
+
+}  // namespace anelane::apple
