@@ -153,7 +153,7 @@ typedef struct anelane_lane_options {
   uint32_t struct_size;
   anelane_engine engine; /* AUTO: the Neural Engine where there is one, else software */
   anelane_worker_mode worker_mode;
-  uint32_t flags;              /* ANELANE_LANE_* bits */
+  uint32_t flags;              /* ANELANE_LANE_* bits, see below */
   uint32_t executable_budget;  /* layer programs resident at once; 100 */
   uint32_t shapes_per_model;   /* resident shapes of one model; 4 */
   uint32_t shapes_total;       /* resident shapes in the lane; 8 */
@@ -180,6 +180,13 @@ typedef struct anelane_lane_options {
    local one. */
 /* Load the small shapes of a model in the background once it is ready, into free room only. */
 #define ANELANE_LANE_PREWARM 1u
+/* How the Neural Engine is reached, and in which dialect its programs are written. Leave these out unless
+   `anelane doctor` or a bug report says so: the system decides, and falls back from the first route to the
+   second. At most one of each pair; the software engine takes no notice. */
+#define ANELANE_LANE_APPLE_IN_MEMORY 2u
+#define ANELANE_LANE_APPLE_CLIENT 4u
+#define ANELANE_LANE_MIL_IOS18 8u  /* macOS 15 and later */
+#define ANELANE_LANE_MIL_IOS16 16u /* systems before */
 
 typedef struct anelane_model_options {
   uint32_t struct_size;

@@ -59,8 +59,13 @@ Result<LaneOptions> read_options(const anelane_lane_options* from) {
     return error(Code::kInvalidArgument, "engine is one of ANELANE_ENGINE_AUTO, _APPLE, _SOFT");
   if (o.worker_mode != ANELANE_WORKER_PROCESS && o.worker_mode != ANELANE_WORKER_THREAD)
     return error(Code::kInvalidArgument, "worker_mode is ANELANE_WORKER_PROCESS or ANELANE_WORKER_THREAD");
-  if ((o.flags & ~ANELANE_LANE_PREWARM) != 0)
+  constexpr uint32_t kRoutes = ANELANE_LANE_APPLE_IN_MEMORY | ANELANE_LANE_APPLE_CLIENT;
+  constexpr uint32_t kDialects = ANELANE_LANE_MIL_IOS18 | ANELANE_LANE_MIL_IOS16;
+  if ((o.flags & ~(ANELANE_LANE_PREWARM | kRoutes | kDialects)) != 0)
     return error(Code::kInvalidArgument, "flags has bits that this version does not know");
+  if ((o.flags & kRoutes) == kRoutes || (o.flags & kDialects) == kDialects)
+    return error(Code::kInvalidArgument,
+                 "flags has both routes, or both dialects, of the Neural Engine: one of each at most");
   for (const uint64_t r : o.reserved)
     if (r != 0)
       return error(Code::kInvalidArgument, "reserved members must be 0; use anelane_lane_options_init");
@@ -78,6 +83,12 @@ Result<LaneOptions> read_options(const anelane_lane_options* from) {
   to.engine = static_cast<EngineChoice>(o.engine);
   to.thread_mode = o.worker_mode == ANELANE_WORKER_THREAD;
   to.prewarm = (o.flags & ANELANE_LANE_PREWARM) != 0;
+  to.apple_route = (o.flags & ANELANE_LANE_APPLE_IN_MEMORY) != 0 ? "in-memory"
+                   : (o.flags & ANELANE_LANE_APPLE_CLIENT) != 0  ? "client"
+                                                                 : "";
+  to.mil_dialect = (o.flags & ANELANE_LANE_MIL_IOS18) != 0   ? "ios18"
+                   : (o.flags & ANELANE_LANE_MIL_IOS16) != 0 ? "ios16"
+                                                             : "";
   to.executable_budget = o.executable_budget;
   to.shapes_per_model = o.shapes_per_model;
   to.shapes_total = o.shapes_total;

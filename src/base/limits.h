@@ -55,8 +55,18 @@ inline constexpr uint64_t kMaxNormElements = 1u << 18;  // of one softmax or lay
 inline constexpr uint64_t kMaxPlanFile = kMaxPlanWeights + (uint64_t{1} << 30);
 inline constexpr int64_t kVaultUnusedSeconds = 14 * 24 * 3600;  // the daemon's own rule
 inline constexpr int64_t kVaultUpkeepSeconds = 24 * 3600;
-inline constexpr uint64_t kCompileGateMs = 600'000;             // wait for another process's compile
+inline constexpr uint64_t kCompileGateMs = 600'000;  // wait for another process's compile
 inline constexpr uint32_t kMaxPoolLimit = 4096;
+// Apple's engine (src/ane_direct/apple).
+inline constexpr uint32_t kApplePoolLimit = 115;            // live programs; more have been seen to fail
+inline constexpr uint64_t kSurfaceMin = 48u << 10;          // of a port's memory
+inline constexpr uint64_t kSurfaceAlign = 16u << 10;        // its size is a multiple of it
+inline constexpr uint64_t kMaxSurface = uint64_t{4} << 30;  // of one port, with its padding
+inline constexpr size_t kRequestsKept = 8;                  // of one program, for as many sets of buffers
+inline constexpr uint64_t kCompileBackoffMs = 15'000;       // after a failed compile: its service restarts
+inline constexpr uint32_t kAppleReclaimMs = 300;            // L4.15: until an unload gives room
+inline constexpr uint64_t kStagingWaitMs = 2'000;           // an unload waits for another's staging
+inline constexpr size_t kMaxEngineText = 4096;              // of the framework's own words in an error
 inline constexpr size_t kMaxPlanSteps = 1u << 20;
 inline constexpr uint32_t kMaxEngineThreads = 64;
 inline constexpr size_t kMaxBlobRecords = 1u << 16;  // tensors in one weight file
@@ -69,6 +79,8 @@ inline constexpr size_t kMaxItemsPerCall = 1u << 20;
 
 static_assert(kExitAskMs < kExitTimeoutMs);
 static_assert(kShapesPerModel <= kShapesTotal);
+static_assert(kExecutableBudget < kApplePoolLimit);
+static_assert(kSurfaceMin % kSurfaceAlign == 0 && kMaxSurface % kSurfaceAlign == 0);
 static_assert(kShapeExchangeMs >= kAdmissionBoundMs);
 
 }  // namespace anelane::limits

@@ -19,6 +19,16 @@ using sched::ActionKind;
 using sched::Event;
 using sched::EventKind;
 
+// The system's daemon outlives our workers: it compiles on without them, and gives room back a moment after
+// an unload (L4.13, L4.15).
+bool may_be_apple(EngineChoice engine) {
+#ifdef __APPLE__
+  return engine != EngineChoice::kSoft;
+#else
+  return engine == EngineChoice::kApple;
+#endif
+}
+
 sched::Options scheduler_options(const LaneOptions& o) {
   sched::Options s;
   s.executable_budget = o.executable_budget;
@@ -30,6 +40,10 @@ sched::Options scheduler_options(const LaneOptions& o) {
   s.handoff = static_cast<sched::Time>(o.handoff_ms) * 1000;
   s.lease_max = static_cast<sched::Time>(o.lease_max_ms) * 1000;
   s.drain = static_cast<sched::Time>(o.drain_ms) * 1000;
+  if (may_be_apple(o.engine)) {
+    s.reclaim = limits::kAppleReclaimMs * 1000;
+    s.daemon_goes_on = true;
+  }
   return s;
 }
 

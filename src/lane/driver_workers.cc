@@ -34,6 +34,8 @@ worker::InitBody init_body(const Lane& lane, const ModelOptions& model, uint64_t
   init.temp_dir = o.temp_dir;
   init.numerics = model.numerics;
   init.soft_threads = o.soft_threads;
+  init.apple_route = o.apple_route;
+  init.mil_dialect = o.mil_dialect;
   init.arena_bytes = arena_bytes;
   return init;
 }

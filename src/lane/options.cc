@@ -8,6 +8,7 @@ std::string first_difference(const LaneOptions& a, const LaneOptions& b) {
   ANELANE_SAME(engine);
   if (a.thread_mode != b.thread_mode) return "worker_mode";
   if (a.prewarm != b.prewarm) return "flags";
+  if (a.apple_route != b.apple_route || a.mil_dialect != b.mil_dialect) return "flags";
   ANELANE_SAME(executable_budget);
   ANELANE_SAME(shapes_per_model);
   ANELANE_SAME(shapes_total);

@@ -24,8 +24,10 @@ struct LaneOptions {
   uint32_t soft_threads = 0;
   uint64_t admission_bound_ms = limits::kAdmissionBoundMs;
   uint64_t drain_ms = limits::kDrainMs;
-  std::string lock_dir;   // "" = the per-user default
-  std::string cache_dir;  // "" = program_cache_folder()
+  std::string apple_route;  // "" = by the system
+  std::string mil_dialect;  // "" = by the system
+  std::string lock_dir;     // "" = the per-user default
+  std::string cache_dir;    // "" = program_cache_folder()
   std::string temp_dir;
   std::string worker_path;
   std::string record_path;  // "": nothing is recorded

@@ -1,6 +1,12 @@
+// "apple" and "soft" are taken at their word. "auto" tries Apple's engine where the system has one, and says
+// in the log why it serves in software after all. Inside a host's process Apple's engine is refused until a
+// doctor has passed on this machine: what goes wrong in the framework there cannot be ended by anybody.
 #include "worker/engine_choice.h"
 
+#include "ane_direct/apple/apple_engine.h"
+#include "ane_direct/apple/doctor_marker.h"
 #include "ane_direct/soft/soft_engine.h"
+#include "base/log.h"
 
 namespace anelane::worker {
 namespace {
@@ -15,14 +21,32 @@ Result<std::unique_ptr<Engine>> make_soft(const InitBody& init) {
   return make_soft_engine(options);
 }
 
+Result<std::unique_ptr<Engine>> make_apple(const InitBody& init, AppleEngineOptions options) {
+  if (!options.paths.engine.empty() && init.in_host && !apple::doctor_passed(options.os_build))
+    return error(
+        Code::kUnsupported,
+        "the Neural Engine is not used inside the program itself (thread mode) before it was tried on "
+        "this machine: run `anelane doctor` once, or let the worker be a process");
+  options.route = init.apple_route;
+  options.mil_dialect = init.mil_dialect;
+  options.cache_dir = init.cache_dir;
+  return make_apple_engine(options);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> choose_engine(const InitBody& init) {
-  if (init.engine == "soft" || init.engine == "auto") return make_soft(init);
-  if (init.engine == "apple")
-    return error(Code::kEngineUnavailable,
-                 "engine \"apple\" needs Apple's Neural Engine, which this build cannot reach; ask for "
-                 "\"soft\" or \"auto\"");
+  if (init.engine == "soft") return make_soft(init);
+  if (init.engine == "apple") return make_apple(init, default_apple_options());
+  if (init.engine == "auto") {
+    const AppleEngineOptions options = default_apple_options();
+    if (options.paths.engine.empty()) return make_soft(init);
+    Result<std::unique_ptr<Engine>> apple = make_apple(init, options);
+    if (apple.ok()) return apple;
+    log_line(LogLevel::kWarn,
+             "the Neural Engine is not used, all is computed in software: " + apple.status().message());
+    return make_soft(init);
+  }
   return error(Code::kInvalidArgument, "engine \"" + init.engine + "\" is not one of soft, apple, auto");
 }
 

@@ -98,7 +98,8 @@ Json to_json(const InitBody& body) {
   json.set("engine", body.engine).set("cache_dir", body.cache_dir).set("temp_dir", body.temp_dir);
   json.set("numerics", body.numerics).set("signing_identifier", body.signing_identifier);
   json.set("profile_dir", body.profile_dir).set("soft_threads", body.soft_threads);
-  json.set("arena_bytes", body.arena_bytes);
+  json.set("apple_route", body.apple_route).set("mil_dialect", body.mil_dialect);
+  json.set("in_host", body.in_host).set("arena_bytes", body.arena_bytes);
   return json;
 }
 
@@ -115,6 +116,9 @@ Result<InitBody> parse_init(std::string_view text) {
   members.want("signing_identifier", &body.signing_identifier);
   members.want("profile_dir", &body.profile_dir);
   members.want("soft_threads", &body.soft_threads);
+  members.want("apple_route", &body.apple_route);
+  members.want("mil_dialect", &body.mil_dialect);
+  members.want("in_host", &body.in_host);
   members.want("arena_bytes", &body.arena_bytes);
   ANELANE_TRY(members.status());
   return body;

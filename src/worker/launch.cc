@@ -182,6 +182,7 @@ Result<std::unique_ptr<WorkerHandle>> launch_worker(const LaunchOptions& options
   InitBody init = options.init;
   init.version = limits::kProtocolVersion;
   init.build = build_id();
+  init.in_host = options.thread_mode;
   init.arena_bytes = options.arena ? options.arena->size() : 0;
   ANELANE_ASSIGN(init.nonce, make_nonce());
   std::string who = "the worker ";

@@ -74,6 +74,8 @@ struct InitBody {
   std::string build;     // HELLO must be of the same build
   std::string engine;    // "soft", "apple" or "auto"
   std::string cache_dir, temp_dir, numerics, signing_identifier, profile_dir;
+  std::string apple_route, mil_dialect;  // of the Neural Engine; "": by the system
+  bool in_host = false;                  // thread mode: the worker is no process of its own
   uint32_t soft_threads = 0;
   uint64_t arena_bytes = 0;
 };

@@ -13,8 +13,8 @@ constexpr const char* kClient = "_ANEClient";
 constexpr const char* kFileModel = "_ANEModel";
 
 constexpr std::array<ApiRow, kFnCount> kRows{{
-    {Fn::kMakeDescriptor, Need::kInMemory, true, kDescriptor, "modelWithMILText:weights:optionsPlist:",
-     "@@:@@@"},
+    {Fn::kMakeDescriptor, Need::kInMemory, true, kDescriptor,
+     "modelWithMILText:weights:optionsPlist:", "@@:@@@"},
     {Fn::kMakeModel, Need::kInMemory, true, kModel, "inMemoryModelWithDescriptor:", "@@:@"},
     {Fn::kHexIdentifier, Need::kInMemory, false, kModel, "hexStringIdentifier", "@@:"},
     {Fn::kLocalModelPath, Need::kInMemory, false, kModel, "localModelPath", "@@:"},
@@ -30,13 +30,14 @@ constexpr std::array<ApiRow, kFnCount> kRows{{
     {Fn::kClientExists, Need::kClient, false, kClient, "compiledModelExistsFor:", "B@:@"},
     {Fn::kClientCompile, Need::kClient, false, kClient, "compileModel:options:qos:error:", "B@:@@I^@"},
     {Fn::kClientLoad, Need::kClient, false, kClient, "loadModel:options:qos:error:", "B@:@@I^@"},
-    {Fn::kClientEvaluate, Need::kClient, false, kClient, "evaluateWithModel:options:request:qos:error:",
-     "B@:@@@I^@"},
+    {Fn::kClientEvaluate, Need::kClient, false, kClient,
+     "evaluateWithModel:options:request:qos:error:", "B@:@@@I^@"},
     {Fn::kClientUnload, Need::kClient, false, kClient, "unloadModel:options:qos:error:", "B@:@@I^@"},
     {Fn::kClientPurge, Need::kClient, false, kClient, "purgeCompiledModel:", "v@:@"},
     {Fn::kMakeFileModel, Need::kClient, true, kFileModel, "modelAtURL:key:", "@@:@@"},
     {Fn::kFileModelAttributes, Need::kClient, false, kFileModel, "modelAttributes", "@@:"},
-    {Fn::kWrapSurface, Need::kBoth, true, "_ANEIOSurfaceObject", "objectWithIOSurface:", "@@:^{__IOSurface=}"},
+    {Fn::kWrapSurface, Need::kBoth, true, "_ANEIOSurfaceObject",
+     "objectWithIOSurface:", "@@:^{__IOSurface=}"},
     {Fn::kMakeRequest, Need::kBoth, true, "_ANERequest",
      "requestWithInputs:inputIndices:outputs:outputIndices:weightsBuffer:perfStats:procedureIndex:",
      "@@:@@@@@@@"},

@@ -1,25 +1,25 @@
-// Puts the parts together: the framework, checked (framework.h); a route to its service (route.h); programs and
-// their memory. What it decides itself:
-//   - the route. "auto" takes the in-memory one; the client's when that one is missing, when TMPDIR forbids it,
+// Puts the parts together: the framework, checked (framework.h); a route to its service (route.h); programs
+// and their memory. What it decides itself:
+//   - the route. "auto" takes the in-memory one; the client's when that one is missing, when TMPDIR forbids
+//   it,
 //     or from the moment that the system refuses staged files. A switch is logged once and never taken back;
 //   - the dialect of the MIL text: the modern one from macOS 15 on, the old one before;
 //   - the pause after a failed compile: the service that compiles restarts then, and a compile in between
 //     fails or hangs. The next compile waits for the rest of it.
 //
-// No time limit can be put on a call into the framework. A worker process that is stuck in one is killed by the
-// lane; that is why thread mode asks for a successful doctor first (doctor_marker.h).
+// No time limit can be put on a call into the framework. A worker process that is stuck in one is killed by
+// the lane; that is why thread mode asks for a successful doctor first (doctor_marker.h).
 //
-// Threads: all calls come from the worker's engine thread; programs keep what they share with the engine alive.
+// Threads: all calls come from the worker's engine thread; programs keep what they share with the engine
+// alive.
 #include "ane_direct/apple/apple_engine.h"
 
 #include <sys/statvfs.h>
-#ifdef __APPLE__
-#include <sys/sysctl.h>
-#endif
 
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
+#include <optional>
 
 #include "ane_direct/apple/apple_program.h"
 #include "ane_direct/apple/route.h"
@@ -36,15 +36,6 @@ namespace apple {
 namespace {
 
 constexpr int kFirstModernSystem = 15;
-
-std::string system_value([[maybe_unused]] const char* name) {
-#ifdef __APPLE__
-  char text[256];
-  size_t size = sizeof text;
-  if (::sysctlbyname(name, text, &size, nullptr, 0) == 0 && size > 0) return std::string(text, size - 1);
-#endif
-  return {};
-}
 
 void sleep_for(uint64_t ms) {
   timespec left{static_cast<time_t>(ms / 1000), static_cast<long>(ms % 1000 * 1'000'000)};
@@ -76,8 +67,11 @@ class AppleEngine final : public Engine {
     return route_->probe(id, &program);
   }
   Status compile(const std::string& id, const Program& program) override;
-  Result<std::unique_ptr<LoadedProgram>> load(const std::string& id) override { return load_with(id, nullptr); }
-  Result<std::unique_ptr<LoadedProgram>> load_program(const std::string& id, const Program& program) override {
+  Result<std::unique_ptr<LoadedProgram>> load(const std::string& id) override {
+    return load_with(id, nullptr);
+  }
+  Result<std::unique_ptr<LoadedProgram>> load_program(const std::string& id,
+                                                      const Program& program) override {
     return load_with(id, &program);
   }
   Result<uint64_t> temp_space() override;
@@ -98,14 +92,15 @@ class AppleEngine final : public Engine {
   MilDialect dialect_;
   std::unique_ptr<Route> route_;
   bool may_switch_ = false;
-  uint64_t failed_at_ms_ = 0;  // of the last compile that failed; 0: none
+  std::optional<uint64_t> failed_at_ms_;  // of the last compile, if it failed
 };
 
 Status AppleEngine::open_in_memory() {
   ANELANE_TRY(framework_->check(Need::kInMemory));
   if (options_.user_temp_folder.empty())
     return error(Code::kEngineUnavailable, "the system names no temp folder of this user");
-  ANELANE_TRY(check_tmpdir(options_.tmpdir.empty() ? nullptr : options_.tmpdir.c_str(), options_.user_temp_folder));
+  ANELANE_TRY(
+      check_tmpdir(options_.tmpdir.empty() ? nullptr : options_.tmpdir.c_str(), options_.user_temp_folder));
   StagingArea staging(options_.user_temp_folder);
   if (const size_t removed = staging.sweep(); removed != 0)
     log_line(LogLevel::kInfo,
@@ -139,10 +134,10 @@ Status AppleEngine::choose_route() {
 }
 
 void AppleEngine::wait_after_failure() {
-  if (failed_at_ms_ == 0) return;
-  const uint64_t passed = options_.now_ms() - failed_at_ms_;
+  if (!failed_at_ms_) return;
+  const uint64_t passed = options_.now_ms() - *failed_at_ms_;
   if (passed < limits::kCompileBackoffMs) options_.sleep_ms(limits::kCompileBackoffMs - passed);
-  failed_at_ms_ = 0;
+  failed_at_ms_.reset();
 }
 
 Status AppleEngine::compile(const std::string& id, const Program& program) {
@@ -180,13 +175,6 @@ Result<uint64_t> AppleEngine::temp_space() {
 Result<std::unique_ptr<Engine>> make_apple_engine(const AppleEngineOptions& wanted) {
   AppleEngineOptions options = wanted;
   ANELANE_ASSIGN(auto framework, apple::Framework::open(options.paths));
-  if (options.os_build.empty()) options.os_build = apple::system_value("kern.osversion");
-  if (options.os_version.empty()) options.os_version = apple::system_value("kern.osproductversion");
-  if (options.user_temp_folder.empty()) options.user_temp_folder = apple::user_temp_folder();
-  if (options.tmpdir == "?") {
-    const char* value = std::getenv("TMPDIR");
-    options.tmpdir = value != nullptr ? value : "";
-  }
   if (!options.now_ms) options.now_ms = [] { return now_ns() / 1'000'000; };
   if (!options.sleep_ms) options.sleep_ms = apple::sleep_for;
   ANELANE_ASSIGN(const MilDialect dialect, apple::choose_dialect(options.mil_dialect, options.os_version));

@@ -1,10 +1,10 @@
-// run() binds surfaces by symbol index. Buffers from the engine's allocate() are bound as they lie: in a chain
-// of layers nothing is copied. Others are copied through surfaces of the program's own, made when first needed.
-// A surface is never input and output of one call: the engine reads and writes at once.
+// run() binds surfaces by symbol index. Buffers from the engine's allocate() are bound as they lie: in a
+// chain of layers nothing is copied. Others are copied through surfaces of the program's own, made when first
+// needed. A surface is never input and output of one call: the engine reads and writes at once.
 //
 // Making a request costs about as much as running one, so the last few are kept, each with the serials of its
-// surfaces. A request holds its surfaces, so a kept one can never point at memory that is gone; the oldest goes
-// when another is made. Released before the unload: requests, own surfaces, then the program.
+// surfaces. A request holds its surfaces, so a kept one can never point at memory that is gone; the oldest
+// goes when another is made. Released before the unload: requests, own surfaces, then the program.
 #include "ane_direct/apple/apple_program.h"
 
 #include <cstring>
@@ -20,9 +20,10 @@ Status check_buffers(std::span<const Port> ports, std::span<const Buffer> buffer
                                              " buffers, the program has " + std::to_string(ports.size()));
   for (size_t i = 0; i < ports.size(); ++i)
     if (buffers[i].data == nullptr || buffers[i].bytes < ports[i].bytes)
-      return error(Code::kInvalidArgument, std::string(what) + " " + ports[i].name + ": the buffer has " +
-                                               std::to_string(buffers[i].data == nullptr ? 0 : buffers[i].bytes) +
-                                               " bytes, the program needs " + std::to_string(ports[i].bytes))
+      return error(Code::kInvalidArgument,
+                   std::string(what) + " " + ports[i].name + ": the buffer has " +
+                       std::to_string(buffers[i].data == nullptr ? 0 : buffers[i].bytes) +
+                       " bytes, the program needs " + std::to_string(ports[i].bytes))
           .with_item(static_cast<int64_t>(i))
           .with_limit(ports[i].bytes);
   return {};
@@ -30,18 +31,6 @@ Status check_buffers(std::span<const Port> ports, std::span<const Buffer> buffer
 
 bool copied(const Surface* surface, const std::unique_ptr<Surface>& own) {
   return surface == own.get();
-}
-
-// What lies between the elements of a row and the next row is nobody's: zero, as on every engine.
-void clear_padding(const Port& port, uint8_t* bytes) {
-  const uint64_t row = port.dims[3] * port.strides[3], stride = port.strides[2];
-  if (row == stride) return;
-  for (uint64_t n = 0; n < port.dims[0]; ++n)
-    for (uint64_t c = 0; c < port.dims[1]; ++c)
-      for (uint64_t h = 0; h < port.dims[2]; ++h) {
-        const uint64_t at = n * port.strides[0] + c * port.strides[1] + h * stride;
-        if (at + stride <= port.bytes) std::memset(bytes + at + row, 0, stride - row);
-      }
 }
 
 }  // namespace
@@ -52,7 +41,8 @@ AppleProgram::~AppleProgram() {
   own_out_.clear();
 }
 
-Result<Surface*> AppleProgram::surface_for(const Port& port, const Buffer& buffer, std::unique_ptr<Surface>* own) {
+Result<Surface*> AppleProgram::surface_for(const Port& port, const Buffer& buffer,
+                                           std::unique_ptr<Surface>* own) {
   // Only a surface of this very framework can be bound; memory of another engine is foreign.
   auto* surface = dynamic_cast<Surface*>(buffer.memory);
   if (surface != nullptr && surface->framework() == framework_.get() && buffer.data == surface->buffer().data)
@@ -92,10 +82,10 @@ Result<Id> AppleProgram::request_for(const std::vector<Surface*>& in, const std:
       return make.array(items);
     };
     made.object =
-        Ref(framework_, framework_->call<Id>(Fn::kMakeRequest, list(in, ports.input_order),
-                                             numbers(ports.input_symbols), list(out, ports.output_order),
-                                             numbers(ports.output_symbols), Id{nullptr}, Id{nullptr},
-                                             make.number(ports.procedure)));
+        Ref(framework_,
+            framework_->call<Id>(Fn::kMakeRequest, list(in, ports.input_order), numbers(ports.input_symbols),
+                                 list(out, ports.output_order), numbers(ports.output_symbols), Id{nullptr},
+                                 Id{nullptr}, make.number(ports.procedure)));
     if (!made.object) return error(Code::kInternal, "the framework does not take a request");
     return {};
   }));
@@ -116,7 +106,7 @@ Status AppleProgram::run(std::span<const Buffer> in, std::span<const Buffer> out
     if (copied(surface, own_in_[i])) {
       ANELANE_TRY(surface->begin_access(EngineMemory::Access::kWrite));
       std::memcpy(surface->buffer().data, in[i].data, ports.inputs[i].bytes);
-      clear_padding(ports.inputs[i], static_cast<uint8_t*>(surface->buffer().data));
+      clear_padding(ports.inputs[i], surface->buffer().data);
       ANELANE_TRY(surface->end_access(EngineMemory::Access::kWrite));
     }
     from.push_back(surface);
@@ -137,7 +127,7 @@ Status AppleProgram::run(std::span<const Buffer> in, std::span<const Buffer> out
     ANELANE_TRY(to[i]->begin_access(EngineMemory::Access::kRead));
     std::memcpy(out[i].data, to[i]->buffer().data, ports.outputs[i].bytes);
     ANELANE_TRY(to[i]->end_access(EngineMemory::Access::kRead));
-    clear_padding(ports.outputs[i], static_cast<uint8_t*>(out[i].data));
+    clear_padding(ports.outputs[i], out[i].data);
   }
   return {};
 }

@@ -2,6 +2,7 @@
 #pragma once
 #include "ane_direct/apple/engine_error.h"
 #include "ane_direct/apple/framework.h"
+#include "base/log.h"
 
 namespace anelane::apple {
 
@@ -15,6 +16,15 @@ Status ask(const Framework& fw, Stage stage, const char* what, Call call, Engine
     if (kept != nullptr) *kept = found;
     return classify(stage, found);
   });
+}
+
+// A program that stays loaded keeps its place on the engine until this process ends: an unload that fails is
+// tried once more, and then only reported.
+template <class Unload>
+void unload_twice(Unload unload) {
+  Status status = unload();
+  if (!status.ok()) status = unload();
+  if (!status.ok()) log_line(LogLevel::kWarn, status.message());
 }
 
 }  // namespace anelane::apple

@@ -1,6 +1,6 @@
 // The client over files of our own: the service is told of a folder and a key, and compiles what lies there.
-// No in-memory wrapper, so no temp folder, no second copy of the weights and no file hashes. The folder and the
-// key both carry the content identifier, since path and key together name the compiled program.
+// No in-memory wrapper, so no temp folder, no second copy of the weights and no file hashes. The folder and
+// the key both carry the content identifier, since path and key together name the compiled program.
 //
 // Nothing is deleted on disk by an unload. Threads: as for the other route.
 #include "ane_direct/apple/ask.h"
@@ -22,11 +22,12 @@ class ClientModel final : public LiveModel {
   ~ClientModel() override {
     const LifecycleLock one_at_a_time;
     const Framework& fw = *framework_;
-    const Status status = ask(fw, Stage::kUnload, "unload a program", [&](Id* problem) {
-      return fw.call_on<Bool>(Fn::kClientUnload, client_, model_.get(), Foundation(fw).dictionary({}), kQos,
-                              problem);
+    unload_twice([&] {
+      return ask(fw, Stage::kUnload, "unload a program", [&](Id* problem) {
+        return fw.call_on<Bool>(Fn::kClientUnload, client_, model_.get(), Foundation(fw).dictionary({}), kQos,
+                                problem);
+      });
     });
-    if (!status.ok()) log_line(LogLevel::kWarn, status.message());
     model_.reset();
   }
 
@@ -41,8 +42,8 @@ class ClientModel final : public LiveModel {
   Status evaluate(Id request) override {
     const Framework& fw = *framework_;
     return ask(fw, Stage::kRun, "run a program", [&](Id* problem) {
-      return fw.call_on<Bool>(Fn::kClientEvaluate, client_, model_.get(), Foundation(fw).dictionary({}), request,
-                              kQos, problem);
+      return fw.call_on<Bool>(Fn::kClientEvaluate, client_, model_.get(), Foundation(fw).dictionary({}),
+                              request, kQos, problem);
     });
   }
 
@@ -85,8 +86,8 @@ Result<Id> ClientRoute::client() {
 Result<Ref> ClientRoute::make_model(const std::string& id) {
   return framework_->guarded("name a program", [&]() -> Result<Ref> {
     const Foundation make(*framework_);
-    Ref model(framework_,
-              framework_->call<Id>(Fn::kMakeFileModel, make.folder_url(sources_.path_of(id)), make.string(id)));
+    Ref model(framework_, framework_->call<Id>(Fn::kMakeFileModel, make.folder_url(sources_.path_of(id)),
+                                               make.string(id)));
     if (!model) return error(Code::kInternal, "the framework makes no model of a folder");
     return model;
   });
@@ -135,7 +136,8 @@ Result<std::unique_ptr<LiveModel>> ClientRoute::load(const std::string& id, cons
   ANELANE_ASSIGN(const Id connection, client());
   const Framework& fw = *framework_;
   ANELANE_TRY(ask(fw, Stage::kLoad, "load a program", [&](Id* problem) {
-    return fw.call_on<Bool>(Fn::kClientLoad, connection, model.get(), Foundation(fw).dictionary({}), kQos, problem);
+    return fw.call_on<Bool>(Fn::kClientLoad, connection, model.get(), Foundation(fw).dictionary({}), kQos,
+                            problem);
   }));
   sources_.mark_used(id);
   auto live = std::make_unique<ClientModel>(framework_, connection, std::move(model));

@@ -1,10 +1,11 @@
-// Codes changed between generations of the system for the same event, so a row looks at domain, code and words
-// together; the first row that fits decides. A row with kAnyCode or without words fits all. The words are those
-// of the error and of the errors under it.
+// Codes changed between generations of the system for the same event, so a row looks at domain, code and
+// words together; the first row that fits decides. A row with kAnyCode or without words fits all. The words
+// are those of the error and of the errors under it.
 //
-// What follows from the code: COMPILE_FAILED is deterministic and remembered (L4.16). RESOURCES_EXHAUSTED makes
-// the lane evict and try again (L4.15). ENGINE_UNAVAILABLE ends the attempt: compiling cannot cure it. IO of a
-// held program makes the loader compile it anew (L8.2). The original stays in the message, whatever the row.
+// What follows from the code: COMPILE_FAILED is deterministic and remembered (L4.16). RESOURCES_EXHAUSTED
+// makes the lane evict and try again (L4.15). ENGINE_UNAVAILABLE ends the attempt: compiling cannot cure it.
+// IO of a held program makes the loader compile it anew (L8.2). The original stays in the message, whatever
+// the row.
 #include "ane_direct/apple/engine_error.h"
 
 #include <array>
@@ -128,15 +129,16 @@ bool contains(std::string_view text, std::string_view words) {
   return text.find(words) != std::string_view::npos;
 }
 
-// Of what no row knows: a held program that does not load is worth a compile; a compile that failed has failed.
+// Of what no row knows: a held program that does not load is worth a compile; a compile that failed has
+// failed.
 Code unknown(Stage stage) {
   if (stage == Stage::kCompile) return Code::kCompileFailed;
   return stage == Stage::kLoad ? Code::kIo : Code::kInternal;
 }
 
 void append_words(const Foundation& foundation, Id error, std::string* text) {
-  // GNUstep and Apple agree on these names.
-  for (const char* key : {"NSLocalizedDescription", "NSLocalizedFailureReason"})
+  // Apple's name and GNUstep's.
+  for (const char* key : {"NSLocalizedFailureReason", "NSLocalizedFailureReasonErrorKey"})
     if (const auto words = foundation.text_of(foundation.value_of(error, key));
         words && !contains(*text, *words))
       *text += (text->empty() ? "" : ": ") + *words;
@@ -157,13 +159,15 @@ EngineError read_error(const Foundation& foundation, Id error) {
     if (!contains(read.text, parts->description))
       read.text += (read.text.empty() ? "" : "; ") + parts->description;
     append_words(foundation, parts->user_info, &read.text);
-    if (const auto status = foundation.number_of(foundation.value_of(parts->user_info, "_ANEErrorUnderlyingStatus"));
+    if (const auto status =
+            foundation.number_of(foundation.value_of(parts->user_info, "_ANEErrorUnderlyingStatus"));
         status && !contains(read.text, "underlying=")) {
       char hex[40];
       std::snprintf(hex, sizeof hex, " (underlying=0x%llx)", static_cast<unsigned long long>(*status));
       read.text += hex;
     }
     error = foundation.value_of(parts->user_info, "NSUnderlyingError");
+    if (error == nullptr) error = foundation.value_of(parts->user_info, "NSUnderlyingErrorKey");
   }
   if (read.text.size() > limits::kMaxEngineText) read.text.resize(limits::kMaxEngineText);
   return read;

@@ -30,9 +30,9 @@ Id Foundation::dictionary(std::initializer_list<std::pair<Id, Id>> entries) cons
     keys.push_back(key);
     values.push_back(value);
   }
-  return send<Id>(cls("NSDictionary"), "dictionaryWithObjects:forKeys:count:",
-                  static_cast<const Id*>(values.data()), static_cast<const Id*>(keys.data()),
-                  static_cast<unsigned long>(keys.size()));
+  return send<Id>(cls("NSDictionary"),
+                  "dictionaryWithObjects:forKeys:count:", static_cast<const Id*>(values.data()),
+                  static_cast<const Id*>(keys.data()), static_cast<unsigned long>(keys.size()));
 }
 
 Id Foundation::folder_url(const std::string& path) const {

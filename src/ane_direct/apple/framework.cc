@@ -1,6 +1,6 @@
 // Opens the libraries in the order in which they need each other and looks every class and method of the
-// table up before anything is called. What both routes need must be right; what one route needs is checked when
-// the route is chosen, so that a change in one leaves the other usable.
+// table up before anything is called. What both routes need must be right; what one route needs is checked
+// when the route is chosen, so that a change in one leaves the other usable.
 //
 // Exceptions: on Apple's 64-bit runtime, as on GNU's, Objective-C throws through the unwinder that C++ uses,
 // and catch (...) stops it; the object itself stays unknown. An exception that crosses the framework's own
@@ -14,17 +14,6 @@
 namespace anelane::apple {
 
 thread_local const char* Framework::current_selector = "";
-
-FrameworkPaths system_paths() {
-#ifdef __APPLE__
-  return {"/usr/lib/libobjc.A.dylib", "/System/Library/Frameworks/Foundation.framework/Foundation",
-          "/System/Library/Frameworks/CoreFoundation.framework/CoreFoundation",
-          "/System/Library/Frameworks/IOSurface.framework/IOSurface",
-          "/System/Library/PrivateFrameworks/AppleNeuralEngine.framework/AppleNeuralEngine"};
-#else
-  return {};
-#endif
-}
 
 Status Framework::exception_status(const char* what) {
   return error(Code::kInternal,
@@ -62,8 +51,8 @@ Status Framework::check(Need route) const {
     const std::string method =
         std::string(row.class_method ? "+[" : "-[") + row.class_name + " " + row.selector + "]";
     if (found.empty())
-      return error(Code::kEngineUnavailable, "the AppleNeuralEngine framework of this system has no " + method +
-                                                 ": a newer anelane may know how to do without");
+      return error(Code::kEngineUnavailable, "the AppleNeuralEngine framework of this system has no " +
+                                                 method + ": a newer anelane may know how to do without");
     if (found != row.types)
       return error(Code::kEngineUnavailable, "the AppleNeuralEngine framework of this system has another " +
                                                  method + ": expected encoding " + row.types + ", found " +

@@ -15,11 +15,10 @@
 
 namespace anelane::apple {
 
-// Where things are. The defaults are a Mac's; empty ones mean that this system has none.
+// Where the libraries are. Empty: this system has none.
 struct FrameworkPaths {
   std::string runtime, foundation, core_foundation, surfaces, engine;
 };
-FrameworkPaths system_paths();
 
 class Framework {
  public:

@@ -1,6 +1,7 @@
 // The in-memory wrapper, and the traps in it:
 //   - it does not write model.mil nor the weight file: they are staged before compile, where it says it looks
-//     (staging.h), and nowhere else; its setModelURL: is never called: newer systems refuse what it points to;
+//     (staging.h), and nowhere else; its setModelURL: is never called: newer systems refuse what it points
+//     to;
 //   - text is NSData, the weights a dictionary that is never nil, options are never nil;
 //   - a load of what the service does not hold compiles on its own and writes files: it is asked first, and a
 //     load that fails all the same is cleaned up after;
@@ -10,9 +11,9 @@
 //   - releasing a loaded model does not unload it, and what its compile autoreleased holds a place on the
 //     engine: every step has a pool of its own.
 //
-// Probe, compile and load of one program come one after the other, and each wants the same object: the last one
-// is kept until it is loaded or another program comes. Threads: one at a time for each route; compile, load,
-// unload and purge are one at a time in the process.
+// Probe, compile and load of one program come one after the other, and each wants the same object: the last
+// one is kept until it is loaded or another program comes. Threads: one at a time for each route; compile,
+// load, unload and purge are one at a time in the process.
 #include "ane_direct/apple/ask.h"
 #include "ane_direct/apple/lifecycle.h"
 #include "ane_direct/apple/route.h"
@@ -54,7 +55,8 @@ class InMemoryModel final : public LiveModel {
   Status evaluate(Id request) override {
     const Framework& fw = *framework_;
     return ask(fw, Stage::kRun, "run a program", [&](Id* problem) {
-      return fw.call_on<Bool>(Fn::kEvaluate, model_.get(), kQos, Foundation(fw).dictionary({}), request, problem);
+      return fw.call_on<Bool>(Fn::kEvaluate, model_.get(), kQos, Foundation(fw).dictionary({}), request,
+                              problem);
     });
   }
 
@@ -63,10 +65,10 @@ class InMemoryModel final : public LiveModel {
     const LifecycleLock one_at_a_time;
     const StagingLock lock = staging_.lock_if_staged(id_, limits::kStagingWaitMs);
     const Framework& fw = *framework_;
-    const Status status = ask(fw, Stage::kUnload, "unload a program", [&](Id* problem) {
-      return fw.call_on<Bool>(Fn::kUnload, model_.get(), kQos, problem);
+    unload_twice([&] {
+      return ask(fw, Stage::kUnload, "unload a program",
+                 [&](Id* problem) { return fw.call_on<Bool>(Fn::kUnload, model_.get(), kQos, problem); });
     });
-    if (!status.ok()) log_line(LogLevel::kWarn, status.message());
     model_.reset();
   }
 
@@ -122,9 +124,10 @@ Status InMemoryRoute::make_model(const std::string& id, const Program& program, 
     if (!into->model) return error(Code::kInternal, "the framework makes no model of a program");
     const auto hex = make.text_of(fw.call_on<Id>(Fn::kHexIdentifier, into->model.get()));
     if (!hex || *hex != id)
-      return error(Code::kEngineUnavailable,
-                   "the framework of this system names programs in another way than anelane knows: expected " + id +
-                       ", found " + hex.value_or("no text") + "; the client route does not depend on it");
+      return error(
+          Code::kEngineUnavailable,
+          "the framework of this system names programs in another way than anelane knows: expected " + id +
+              ", found " + hex.value_or("no text") + "; the client route does not depend on it");
     const auto folder = make.text_of(fw.call_on<Id>(Fn::kLocalModelPath, into->model.get()));
     into->folder = folder.value_or("");
     into->id = id;
@@ -169,9 +172,9 @@ Status InMemoryRoute::compile(const std::string& id, const Program& program, boo
   const std::string parent = current_.folder.substr(0, current_.folder.rfind('/'));
   if (!current_.folder.ends_with("/" + id) || !same_folder(parent, staging_.temp_folder())) {
     *staging_refused = true;
-    return error(Code::kEngineUnavailable, "the framework looks for programs in \"" + parent +
-                                               "\", and this user's temp folder is " + staging_.temp_folder() +
-                                               ": unset TMPDIR, or set it to that folder");
+    return error(Code::kEngineUnavailable,
+                 "the framework looks for programs in \"" + parent + "\", and this user's temp folder is " +
+                     staging_.temp_folder() + ": unset TMPDIR, or set it to that folder");
   }
   // An entry that could not be loaded must go, or the compile might be answered with it.
   ANELANE_ASSIGN(const bool held, exists());
@@ -180,13 +183,14 @@ Status InMemoryRoute::compile(const std::string& id, const Program& program, boo
       fw.call_on<void>(Fn::kPurge, current_.model.get());
       return {};
     }));
-  ANELANE_ASSIGN(current_.staged, staging_.stage(id, join_path(staging_.temp_folder(), id), program,
-                                                 limits::kCompileGateMs));
+  ANELANE_ASSIGN(current_.staged,
+                 staging_.stage(id, join_path(staging_.temp_folder(), id), program, limits::kCompileGateMs));
   EngineError found;
   Status status = ask(
       fw, Stage::kCompile, "compile a program",
       [&](Id* problem) {
-        return fw.call_on<Bool>(Fn::kCompile, current_.model.get(), kQos, Foundation(fw).dictionary({}), problem);
+        return fw.call_on<Bool>(Fn::kCompile, current_.model.get(), kQos, Foundation(fw).dictionary({}),
+                                problem);
       },
       &found);
   if (!status.ok()) {

@@ -1,5 +1,5 @@
-// dlopen and dlsym with errors as values. On macOS system libraries have no file of their own (they lie in the
-// shared cache), so a path is never looked at before it is opened. Threads: any.
+// dlopen and dlsym with errors as values. On macOS system libraries have no file of their own (they lie in
+// the shared cache), so a path is never looked at before it is opened. Threads: any.
 #include "ane_direct/apple/library.h"
 
 #include <dlfcn.h>
@@ -21,7 +21,8 @@ void* Library::find(const char* symbol) const {
 }
 
 Status Library::missing(const char* symbol) const {
-  return error(Code::kEngineUnavailable, path_ + " has no " + symbol + ": this system's version is not known");
+  return error(Code::kEngineUnavailable,
+               path_ + " has no " + symbol + ": this system's version is not known");
 }
 
 }  // namespace anelane::apple

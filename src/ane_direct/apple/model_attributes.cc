@@ -1,8 +1,8 @@
 // The dictionary is of the framework's own making and undocumented: every value is kind-checked before it is
 // used and every number bounded, and what is not understood is an error that names it, not a guess.
 //
-// A program of ours has one procedure. Its two index arrays say which symbols it binds and in which order; the
-// symbol arrays give the names, and the status lists describe the memory behind a name. Outputs carry
+// A program of ours has one procedure. Its two index arrays say which symbols it binds and in which order;
+// the symbol arrays give the names, and the status lists describe the memory behind a name. Outputs carry
 // "@output" after their MIL name. Strides that are absent or 0 follow from the extents.
 #include "ane_direct/apple/model_attributes.h"
 
@@ -15,8 +15,8 @@ namespace anelane::apple {
 namespace {
 
 Status not_understood(const std::string& what) {
-  return error(Code::kInternal,
-               "the attributes of a loaded program are not understood: " + what + " is missing or of another kind");
+  return error(Code::kInternal, "the attributes of a loaded program are not understood: " + what +
+                                    " is missing or of another kind");
 }
 
 std::optional<Dtype> find_dtype(const std::string& name) {
@@ -92,11 +92,13 @@ Result<Port> read_port(const Foundation& f, Id entry, const std::string& name) {
 }
 
 // The entry of `name` in the first of the lists that has it.
-Id find_entry(const Foundation& f, Id status, std::initializer_list<const char*> lists, const std::string& name) {
+Id find_entry(const Foundation& f, Id status, std::initializer_list<const char*> lists,
+              const std::string& name) {
   for (const char* list : lists)
     for (const Id entry : f.items_of(f.value_of(status, list)).value_or(std::vector<Id>()))
       for (const char* key : {"Symbol", "Name"})
-        if (const auto text = f.text_of(f.value_of(entry, key)); text && mil_name(*text) == name) return entry;
+        if (const auto text = f.text_of(f.value_of(entry, key)); text && mil_name(*text) == name)
+          return entry;
   return nullptr;
 }
 
@@ -112,12 +114,14 @@ Status read_side(const Foundation& f, Id description, Id procedure, Id status, b
   std::vector<Port> bound;
   for (const Id item : *indices) {
     const auto index = f.number_of(item);
-    if (!index || *index < 0 || static_cast<uint64_t>(*index) >= names->size()) return not_understood(index_key);
+    if (!index || *index < 0 || static_cast<uint64_t>(*index) >= names->size())
+      return not_understood(index_key);
     const auto symbol = f.text_of((*names)[static_cast<size_t>(*index)]);
     if (!symbol) return not_understood(names_key);
     const std::string name = mil_name(*symbol);
-    const Id entry = inputs ? find_entry(f, status, {"LiveInputList", "LiveStateList", "LiveInputParamList"}, name)
-                            : find_entry(f, status, {"LiveOutputList"}, name);
+    const Id entry =
+        inputs ? find_entry(f, status, {"LiveInputList", "LiveStateList", "LiveInputParamList"}, name)
+               : find_entry(f, status, {"LiveOutputList"}, name);
     if (entry == nullptr) return not_understood("the live list entry of " + name);
     ANELANE_ASSIGN(Port port, read_port(f, entry, name));
     bound.push_back(std::move(port));
@@ -125,7 +129,8 @@ Status read_side(const Foundation& f, Id description, Id procedure, Id status, b
   }
   std::vector<size_t> sorted(bound.size());
   std::iota(sorted.begin(), sorted.end(), size_t{0});
-  std::stable_sort(sorted.begin(), sorted.end(), [&](size_t a, size_t b) { return bound[a].name < bound[b].name; });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](size_t a, size_t b) { return bound[a].name < bound[b].name; });
   order->resize(bound.size());
   for (size_t place = 0; place < sorted.size(); ++place) {
     (*order)[sorted[place]] = place;

@@ -1,7 +1,7 @@
 // Symbols come by dlsym, so that nothing of Apple's is linked and a machine without them gets an error, not a
 // process that does not start. Apple's runtime has objc_msgSend and is asked for it first; GNU's has
-// objc_msg_lookup, which gives the function to call. A message is a call through a pointer of the method's own
-// type in both cases: variadic calls would pass arguments elsewhere on arm64.
+// objc_msg_lookup, which gives the function to call. A message is a call through a pointer of the method's
+// own type in both cases: variadic calls would pass arguments elsewhere on arm64.
 //
 // State: function pointers, set once. Threads: any.
 #include "ane_direct/apple/objc_runtime.h"
@@ -25,8 +25,7 @@ Result<ObjcRuntime> ObjcRuntime::open(const std::string& runtime, const std::str
   ANELANE_TRY(library.need("class_getInstanceMethod", &r.instance_method_));
   ANELANE_TRY(library.need("class_getClassMethod", &r.class_method_));
   ANELANE_TRY(library.need("method_getTypeEncoding", &r.type_encoding_));
-  if (!library.need("objc_msgSend", &r.send_).ok())
-    ANELANE_TRY(library.need("objc_msg_lookup", &r.lookup_));
+  if (!library.need("objc_msgSend", &r.send_).ok()) ANELANE_TRY(library.need("objc_msg_lookup", &r.lookup_));
   const Library* pools = &library;
   Library other;
   if (!library.need("objc_autoreleasePoolPush", &r.push_).ok()) {

@@ -30,7 +30,8 @@ class ObjcRuntime {
   // The encoding without digits; "" when there is no such method.
   std::string encoding(Id cls, Sel selector, bool class_method) const;
 
-  // One message. To nil: zero. May throw what the method throws; callers stand inside guarded() (framework.h).
+  // One message. To nil: zero. May throw what the method throws; callers stand inside guarded()
+  // (framework.h).
   template <class R, class... A>
   R send(Id target, Sel selector, A... arguments) const {
     using Function = R (*)(Id, Sel, A...);
@@ -49,8 +50,8 @@ class ObjcRuntime {
   ObjcMethod* (*instance_method_)(Id, Sel) = nullptr;
   ObjcMethod* (*class_method_)(Id, Sel) = nullptr;
   const char* (*type_encoding_)(ObjcMethod*) = nullptr;
-  Imp send_ = nullptr;                   // Apple's
-  Imp (*lookup_)(Id, Sel) = nullptr;     // GNU's
+  Imp send_ = nullptr;                // Apple's
+  Imp (*lookup_)(Id, Sel) = nullptr;  // GNU's
   void* (*push_)() = nullptr;
   void (*pop_)(void*) = nullptr;
 };

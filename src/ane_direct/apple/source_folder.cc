@@ -1,6 +1,6 @@
 // A folder is written under another name and renamed, so that it is whole or not there; what is there already
-// is compared byte by byte before it is believed. Two processes that write the same one race to the rename, and
-// the loser finds the winner's. Times of folders tell when they were last used. Threads: any.
+// is compared byte by byte before it is believed. Two processes that write the same one race to the rename,
+// and the loser finds the winner's. Times of folders tell when they were last used. Threads: any.
 #include "ane_direct/apple/source_folder.h"
 
 #include <dirent.h>
@@ -28,11 +28,13 @@ bool holds(const std::string& path, std::span<const uint8_t> expected) {
   struct stat st {};
   if (::lstat(path.c_str(), &st) != 0 || !S_ISREG(st.st_mode)) return false;
   const Result<MappedFile> file = MappedFile::open(path);
-  return file.ok() && std::equal(file->bytes().begin(), file->bytes().end(), expected.begin(), expected.end());
+  return file.ok() &&
+         std::equal(file->bytes().begin(), file->bytes().end(), expected.begin(), expected.end());
 }
 
 bool holds_sources(const std::string& folder, const Program& program) {
-  const std::span<const uint8_t> text(reinterpret_cast<const uint8_t*>(program.mil.data()), program.mil.size());
+  const std::span<const uint8_t> text(reinterpret_cast<const uint8_t*>(program.mil.data()),
+                                      program.mil.size());
   return holds(join_path(folder, "model.mil"), text) &&
          (program.weights.empty() || holds(join_path(folder, "weights/weight.bin"), program.weights));
 }
@@ -68,7 +70,8 @@ Status SourceFolder::write(const std::string& id, const Program& program) const 
     if (::rename(partial.c_str(), folder.c_str()) == 0) return {};
     const int why = errno;
     (void)remove_tree(partial);
-    if (why != ENOTEMPTY && why != EEXIST && why != ENOTDIR) return io_error("rename into place", folder, why);
+    if (why != ENOTEMPTY && why != EEXIST && why != ENOTDIR)
+      return io_error("rename into place", folder, why);
     // Somebody's is there: the same, or a damaged one.
     if (!holds_sources(folder, program)) ANELANE_TRY(remove_tree(folder));
   }

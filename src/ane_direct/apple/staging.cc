@@ -1,15 +1,16 @@
 // The framework compiles what it finds at <temp folder>/<identifier>: model.mil and weights/weight.bin, the
 // very bytes that its dictionary has. The name is not ours to choose, so all processes with one program share
-// one folder; and an unload by any of them deletes it. Hence one lock for each identifier, held from before the
-// first byte until after the load, in a folder of its own: <temp folder>/anelane-staging/<identifier>.lock.
-// Nothing but the sources may lie in the staged folder: the system checks it file by file.
+// one folder; and an unload by any of them deletes it. Hence one lock for each identifier, held from before
+// the first byte until after the load, in a folder of its own: <temp
+// folder>/anelane-staging/<identifier>.lock. Nothing but the sources may lie in the staged folder: the system
+// checks it file by file.
 //
-// The lock is a marker as well. A lock file that nobody holds was left by a process that died; whoever gets the
-// lock removes the folder first and the lock file last. A lock file may be removed by its holder only, and who
-// got a lock on a file that is gone from its path starts again: that makes removing safe.
+// The lock is a marker as well. A lock file that nobody holds was left by a process that died; whoever gets
+// the lock removes the folder first and the lock file last. A lock file may be removed by its holder only,
+// and who got a lock on a file that is gone from its path starts again: that makes removing safe.
 //
-// Files of other users and links are never followed or removed. Threads: any; flock keeps processes apart, and
-// engines of one process too, for each opens the file itself.
+// Files of other users and links are never followed or removed. Threads: any; flock keeps processes apart,
+// and engines of one process too, for each opens the file itself.
 #include "ane_direct/apple/staging.h"
 
 #include <dirent.h>
@@ -45,7 +46,8 @@ Status clear_place(const std::string& folder) {
 }
 
 bool is_still_at(const std::string& path, int fd) {
-  struct stat by_path {}, by_fd {};
+  struct stat by_path {
+  }, by_fd{};
   return ::lstat(path.c_str(), &by_path) == 0 && ::fstat(fd, &by_fd) == 0 && by_path.st_ino == by_fd.st_ino &&
          by_path.st_dev == by_fd.st_dev;
 }
@@ -74,16 +76,32 @@ UniqueFd lock_file(const std::string& path, bool create, uint64_t wait_ms) {
   }
 }
 
+// Not flushed to the disk: what a crash of the machine spoils is compared before it is used, or swept.
+Status write_new_file(const std::string& path, std::span<const uint8_t> bytes) {
+  const FileSizeSignalHeld held;
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd) return io_error("create", path, errno);
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd.get(), bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return io_error("write", path, n < 0 ? errno : ENOSPC);
+    bytes = bytes.subspan(static_cast<size_t>(n));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status write_sources(const std::string& folder, const Program& program) {
   ANELANE_TRY(clear_place(folder));
   if (::mkdir(folder.c_str(), 0700) != 0) return io_error("create folder", folder, errno);
-  ANELANE_TRY(write_file_atomic(join_path(folder, "model.mil"), program.mil));
+  const std::span<const uint8_t> text(reinterpret_cast<const uint8_t*>(program.mil.data()),
+                                      program.mil.size());
+  ANELANE_TRY(write_new_file(join_path(folder, "model.mil"), text));
   if (program.weights.empty()) return {};
   const std::string weights = join_path(folder, "weights");
   if (::mkdir(weights.c_str(), 0700) != 0) return io_error("create folder", weights, errno);
-  return write_file_atomic(join_path(weights, "weight.bin"), program.weights);
+  return write_new_file(join_path(weights, "weight.bin"), program.weights);
 }
 
 StagedSources::StagedSources(StagedSources&& other) noexcept

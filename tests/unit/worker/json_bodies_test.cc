@@ -22,6 +22,9 @@ TEST(JsonBodies, InitAndHelloRoundTrip) {
   init.signing_identifier = "org.x";
   init.profile_dir = "/p";
   init.soft_threads = 4;
+  init.apple_route = "client";
+  init.mil_dialect = "ios16";
+  init.in_host = true;
   init.arena_bytes = uint64_t{1} << 40;
   const Result<InitBody> back = parse_init(to_json(init).dump());
   ASSERT_TRUE(back.ok()) << back.status().message();
