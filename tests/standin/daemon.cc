@@ -14,11 +14,13 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ane_direct/sha256.h"
@@ -143,10 +145,18 @@ StandinProgram* standin_program_make(void) {
 void standin_program_retain(StandinProgram* program) {
   program->references.fetch_add(1, std::memory_order_relaxed);
 }
-void standin_program_release(StandinProgram* program) {
-  if (program == nullptr || program->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+static void destroy(StandinProgram* program) {
   const std::lock_guard lock(state().mutex);
   delete program;
+}
+void standin_program_release(StandinProgram* program) {
+  if (program == nullptr || program->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  const long reclaim_ms = standin_knob_number("reclaim_ms", 0);
+  if (reclaim_ms <= 0 || program->program == nullptr) return destroy(program);
+  std::thread([program, reclaim_ms] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(reclaim_ms));
+    destroy(program);
+  }).detach();
 }
 
 bool standin_daemon_exists(bool client, const char* id) {

@@ -100,7 +100,7 @@ TEST_F(Knobs, AStallIsInsideTheCall) {
 }
 
 TEST_F(Knobs, AKilledCompileLeavesItsStagingAndItsCounters) {
-  Child child({"run", "40"}, {{"root", root()}, {"kill_compile", "1:die"}, {"stats", root() + "/stats"}});
+  Child child({"run", "40"}, {{"root", root()}, {"kill_compile", "1"}, {"stats", root() + "/stats"}});
   const std::string counters = root() + "/stats." + std::to_string(child.pid());
   const int status = child.wait();
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);

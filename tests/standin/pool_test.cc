@@ -1,6 +1,7 @@
 // §7 and §8 of what the stand-in imitates: live programs of the machine, and objects that nobody drains.
 #include <sys/wait.h>
 
+#include <chrono>
 #include <memory>
 #include <thread>
 
@@ -92,6 +93,26 @@ TEST_F(LivePrograms, S9_7_APlaceComesBackOnlyWhenTheCompileIsDrained) {
   EXPECT_EQ(since().temporaries_alive, 0);
   EXPECT_EQ(standin_pool_in_use(), 0u);
   EXPECT_TRUE(next.load()) << next.error.all();
+  EXPECT_TRUE(next.unload());
+}
+
+TEST_F(LivePrograms, APlaceMayComeBackLater) {
+  set("pool_limit", "1");
+  const auto model = loaded(1);
+  InMemory next(doubling(2));
+  next.stage();
+  ASSERT_TRUE(next.compile()) << next.error.all();
+  set("reclaim_ms", "300");
+  EXPECT_TRUE(model->unload());
+  EXPECT_FALSE(next.load());
+  EXPECT_EQ(next.error.code, 54) << next.error.all();
+  bool done = false;
+  for (int i = 0; i < 1000 && !done; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    done = next.load();
+  }
+  EXPECT_TRUE(done) << next.error.all();
+  set("reclaim_ms", "0");
   EXPECT_TRUE(next.unload());
 }
 

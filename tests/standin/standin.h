@@ -25,11 +25,11 @@
  * is dropped signing_id       whose vault; default: file name of the executable. "none": no identity, code 7
  *   temp_dir         the user's temp folder, what confstr says on a Mac; default <root>/tmp
  *   pool_limit       live programs of the machine; default 118
- *   threads          of the soft engine; default 1
- *   old_machine      1: rejects program(1.3) (an M1 on an old system); only in system 26
- *   now_offset_s     seconds added to the daemon's clock: ages vault entries
- *   vault_bytes_max  storage pressure: least recently used entries go until the vault fits; 0 = none
- *   vault_full       1: the vault takes nothing; a compile succeeds and leaves nothing
+ *   reclaim_ms       how long after the last release a place comes back to the pool; default 0 (0.15 to 0.3 s
+ * are reported of the original) threads          of the soft engine; default 1 old_machine      1: rejects
+ * program(1.3) (an M1 on an old system); only in system 26 now_offset_s     seconds added to the daemon's
+ * clock: ages vault entries vault_bytes_max  storage pressure: least recently used entries go until the vault
+ * fits; 0 = none vault_full       1: the vault takes nothing; a compile succeeds and leaves nothing
  *   attributes       spoils modelAttributes: "zero_strides", "drop:KEY", "string:KEY" (value becomes a
  * string), several joined by "," hide_class       class names joined by ","; they do not exist (load)
  *   hide_selector    Class.selector joined by "," (load)
@@ -42,6 +42,10 @@
  * SELECTOR joined by ",": raises an NSException in it. "3@SELECTOR": only in the third call stall_compile_ms,
  * stall_load_ms, stall_evaluate_ms sleeps in the daemon before the work kill_compile, kill_load,
  * kill_evaluate N: kill -9 of the own process in that call (numbers as for fail_…)
+ *
+ * NOT IMITATED: programs of several functions (the soft compiler takes one: procedure 0), completion handlers
+ * (kept, never called), shared events, performance statistics, device information, the virtual client, state;
+ * `program` of an in-memory model is nil. These classes do not exist here.
  */
 #ifndef ANELANE_TESTS_STANDIN_H
 #define ANELANE_TESTS_STANDIN_H
