@@ -1,8 +1,8 @@
 /* clang-format off */
 /* libanelane: the Neural Engine lane of this machine, as an embeddable library.
  *
- * A *lane* is the one owner of the Neural Engine for this user. A *model* is a checkpoint loaded into it, served by
- * a worker process of its own. A *shape* (or rung) is one sequence width of the model's ladder; it must be
+ * A *lane* is the one owner of the Neural Engine for this user. A *model* is a checkpoint, or a set of your own
+ * programs, loaded into it and served by a worker process of its own. A *shape* (or rung) is one sequence width of the model's ladder; it must be
  * *resident* (all its layer programs loaded) before it can run. A *lease* pins a resident shape.
  *
  * Threads.   Every function may be called from any thread at any time, lane_close included. Nothing of yours is
@@ -51,7 +51,7 @@ enum {
   ANELANE_BAD_HANDLE = 2,        /* stale, forged, null, or of another kind; see "Handles" above */
   ANELANE_CLOSED = 3,            /* the lane is closed or closing */
   ANELANE_LANE_BUSY = 4,         /* another process holds the lane: holder_pid */
-  ANELANE_UNSUPPORTED = 5,       /* not in this build or on this system */
+  ANELANE_UNSUPPORTED = 5,       /* not in this build, on this system or for this kind of model */
   ANELANE_MODEL_INVALID = 6,     /* a broken checkpoint; the message names file and field or tensor */
   ANELANE_MODEL_UNSUPPORTED = 7, /* an architecture that this version does not serve */
   ANELANE_INVALID_SEQUENCE = 8,  /* no tokens, or an id outside the vocabulary: item */
@@ -193,8 +193,9 @@ typedef struct anelane_model_options {
   uint32_t flags;      /* 0 */
   uint32_t rung_count; /* 0: the default ladder 128, 256, …, cut at the model's ceiling */
   uint32_t reserved0;
-  const uint32_t* rungs;        /* ascending, multiples of 32, the last one the ceiling */
-  const char* name;             /* for logs and errors; NULL: the folder's name */
+  const uint32_t*
+      rungs;        /* ascending, multiples of 32, the last one the ceiling; of a program: some of its own */
+  const char* name; /* for logs and errors; NULL: the folder's name */
   const char* numerics;         /* software engine: NULL or "fast"; "lattice" */
   anelane_progress_fn progress; /* NULL: none */
   void* progress_user;
@@ -329,14 +330,16 @@ ANELANE_API anelane_status anelane_lane_next_completion(anelane_lane lane, anela
 
 /* ================================================================= models */
 ANELANE_API void anelane_model_options_init(anelane_model_options* options, size_t size);
-/* Reads the headers of a checkpoint folder (config.json, model.safetensors): what load would serve. No lane,
-   no worker. Blocks for file reads. Set out->struct_size first. MODEL_INVALID, MODEL_UNSUPPORTED, IO. */
+/* Reads the headers of a model's folder (config.json and model.safetensors, or program.json and the texts
+   that it names): what load would serve. No lane, no worker. Blocks for file reads. Set out->struct_size
+   first. MODEL_INVALID, MODEL_UNSUPPORTED, IO. */
 ANELANE_API anelane_status anelane_model_inspect(const char* path, anelane_model_info* out,
                                                  anelane_error* err);
 /* Starts the model's worker and checks every tensor of the folder; compiles nothing yet. Blocks until loaded,
    failed or the deadline, at which the half-started worker is ended. A worker has 10 s to start, however late
    the deadline is (ENGINE_CRASHED), and ten minutes for the checks. MODEL_INVALID and MODEL_UNSUPPORTED name
-   file, field or tensor, expected and found; ENGINE_UNAVAILABLE: no worker executable, one of another build,
+   file, field or tensor, expected and found; COMPILE_FAILED names the file, line and operation of a program
+   that the engine's compiler does not take; ENGINE_UNAVAILABLE: no worker executable, one of another build,
    or a program that leaves at once. */
 ANELANE_API anelane_status anelane_model_load(anelane_lane lane, const char* path,
                                               const anelane_model_options* options, uint64_t deadline,
@@ -352,7 +355,7 @@ ANELANE_API anelane_status anelane_model_get_info(anelane_model model, anelane_m
    At most cap are written (set struct_size of each), *count = how many there are. Does not block.
    An encoder has three, all fp16: 0 "a00_x", the activations after the embeddings' norm, one column for each
    token; 1 "a01_mask", 0 for a token and -10000 for padding; 2 "z00_y", the last layer's output, before
-   pooling. */
+   pooling. A model of programs has those that no program of its own feeds or takes, sorted by name. */
 ANELANE_API anelane_status anelane_model_ports(anelane_model model, uint32_t shape, anelane_port* out,
                                                size_t cap, size_t* count, anelane_error* err);
 
@@ -384,7 +387,8 @@ ANELANE_API anelane_status anelane_run(anelane_lease lease, const anelane_tensor
                                        anelane_error* err);
 
 /* ======================================================= vectors and text */
-/* One vector for each token sequence, in the order of the input: out has count rows of dim floats, row_stride
+/* (Embedders only; a model of programs answers UNSUPPORTED.)
+   One vector for each token sequence, in the order of the input: out has count rows of dim floats, row_stride
    floats apart (0: dim). Nothing is truncated: an empty or too long sequence refuses the call before anything
    runs (INVALID_SEQUENCE, SEQUENCE_TOO_LONG with item and limit). Blocks until done or the deadline.
    item_status (NULL, or count of them): rows whose status is OK are valid even when the call fails. A call

@@ -26,10 +26,22 @@ Result<std::shared_ptr<LaneModel>> find_ready_model(anelane_model handle) {
   return model;
 }
 
+// A model that takes token sequences.
+static Result<std::shared_ptr<LaneModel>> find_encoder(anelane_model handle) {
+  ANELANE_ASSIGN(std::shared_ptr<LaneModel> model, find_ready_model(handle));
+  if (model->summary.kind == ModelKind::kProgram)
+    return error(Code::kUnsupported, model->name +
+                                         " is made of programs and gives no vectors of texts or tokens; "
+                                         "lease a shape and use anelane_run")
+        .with_model(model->name)
+        .with_lane(model->lane->id());
+  return model;
+}
+
 Result<std::shared_ptr<EmbedOperation>> make_embed(anelane_model handle, const anelane_tokens* items,
                                                    size_t count, uint64_t deadline) {
   ANELANE_TRY(check_count(items, count, "items"));
-  ANELANE_ASSIGN(std::shared_ptr<LaneModel> model, find_ready_model(handle));
+  ANELANE_ASSIGN(std::shared_ptr<LaneModel> model, find_encoder(handle));
   std::vector<std::vector<int32_t>> copies;
   copies.reserve(count);
   for (size_t i = 0; i < count; ++i) {
@@ -53,7 +65,7 @@ Result<std::shared_ptr<EmbedOperation>> make_embed(anelane_model handle, const a
 Result<std::shared_ptr<EmbedOperation>> make_embed_texts(anelane_model handle, const char* const* utf8,
                                                          size_t count, uint64_t deadline) {
   ANELANE_TRY(check_count(utf8, count, "utf8"));
-  ANELANE_ASSIGN(std::shared_ptr<LaneModel> model, find_ready_model(handle));
+  ANELANE_ASSIGN(std::shared_ptr<LaneModel> model, find_encoder(handle));
   ANELANE_ASSIGN(const std::shared_ptr<const Tokenizer> tokenizer, model->tokenizer());
   std::vector<std::vector<int32_t>> items;
   items.reserve(count);

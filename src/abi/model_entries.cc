@@ -138,7 +138,7 @@ ANELANE_API anelane_status anelane_model_ports(anelane_model handle, uint32_t sh
     for (size_t i = 0; i < std::min(cap, ports.size()); ++i) {
       const PortLayout& p = ports[i];
       anelane_port to{};
-      to.dtype = ANELANE_F16;
+      to.dtype = static_cast<anelane_dtype>(p.dtype);
       to.rank = static_cast<uint32_t>(p.dims.size());
       to.is_output = p.output ? 1 : 0;
       std::copy(p.dims.begin(), p.dims.end(), to.dims);

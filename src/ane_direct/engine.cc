@@ -1,4 +1,4 @@
-// What every engine shares: element sizes, and memory for those that take any.
+// What every engine shares: element sizes, the layout of ports, and memory for those that take any.
 #include "ane_direct/engine.h"
 
 #include <cstdlib>
@@ -7,6 +7,7 @@
 namespace anelane {
 namespace {
 
+constexpr uint64_t kRowAlign = 64;
 constexpr uint64_t kMemoryAlign = 64;
 
 class PlainMemory final : public EngineMemory {
@@ -72,6 +73,41 @@ size_t dtype_size(Dtype dtype) {
       return 1;
   }
   return 0;
+}
+
+const char* dtype_name(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kF16:
+      return "fp16";
+    case Dtype::kF32:
+      return "fp32";
+    case Dtype::kI32:
+      return "int32";
+    case Dtype::kI8:
+      return "int8";
+    case Dtype::kU8:
+      return "uint8";
+  }
+  return "";
+}
+
+std::string port_text(const Port& port) {
+  return std::string(dtype_name(port.dtype)) + " " + shape_text(port.dims);
+}
+
+Port make_port(std::string name, Dtype dtype, const Shape& shape) {
+  Port port;
+  port.name = std::move(name);
+  port.dtype = dtype;
+  port.dims = shape;
+  port.strides.assign(shape.size(), dtype_size(dtype));
+  uint64_t bytes = (shape.back() * dtype_size(dtype) + kRowAlign - 1) / kRowAlign * kRowAlign;
+  for (size_t i = shape.size() - 1; i-- > 0;) {
+    port.strides[i] = bytes;
+    bytes *= shape[i];
+  }
+  port.bytes = bytes;
+  return port;
 }
 
 }  // namespace anelane

@@ -14,6 +14,7 @@
 
 #include "ane_direct/mil_dialect.h"
 #include "ane_direct/program.h"
+#include "ane_direct/shape.h"
 #include "base/status.h"
 
 namespace anelane {
@@ -31,6 +32,10 @@ struct Port {
   uint64_t bytes = 0;             // of the whole buffer
 };
 
+// A dense port of this shape (rank 1 at least) in that layout.
+Port make_port(std::string name, Dtype dtype, const Shape& shape);
+const char* dtype_name(Dtype dtype);      // "fp16", as MIL text has it
+std::string port_text(const Port& port);  // "fp16 [1, 64, 1, 128]"
 // Zeroes what lies between the elements of a row and the next row, in a buffer of this port.
 void clear_padding(const Port& port, void* data);
 
@@ -79,6 +84,9 @@ class Engine {
   virtual EngineInfo info() const = 0;
   // The daemon's name for the program (content_id.h).
   virtual std::string identify(const Program& program) const = 0;
+  // What the compiler would say of the program, as far as that can be known without compiling it: an engine
+  // that cannot know says OK.
+  virtual Status check(const Program&) const { return {}; }
   // Does the daemon hold it compiled? Never compiles, never fails: an unusable entry is "no".
   virtual bool probe(const std::string& id) = 0;
   // Compiles and leaves the result with the daemon. Needs temp space.

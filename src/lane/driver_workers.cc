@@ -184,7 +184,9 @@ void Driver::loaded(const std::shared_ptr<LaneModel>& model, Result<worker::Fram
 Status Driver::take_report(const std::shared_ptr<LaneModel>& model, const worker::LoadedBody& report) {
   const ModelSummary& expected = model->summary;
   if (report.ladder != expected.ladder || report.layers != expected.layers || report.dim != expected.dim ||
-      report.width != expected.width || report.ceiling != expected.ceiling || report.vocab != expected.vocab)
+      report.width != expected.width || report.ceiling != expected.ceiling ||
+      report.vocab != expected.vocab || report.kind != static_cast<int32_t>(expected.kind) ||
+      report.conversion != expected.conversion)
     return error(Code::kModelInvalid,
                  model->path +
                      ": the worker read another model than the library did; was the folder "
@@ -217,9 +219,9 @@ Status Driver::take_report(const std::shared_ptr<LaneModel>& model, const worker
     spec.prewarm = options_.prewarm;
     spec.gates = model->core->gates.data();
     for (size_t i = 0; i < report.ladder.size(); ++i) {
-      // The table is of the Neural Engine's compiler; what the soft engine takes is learned at the first
-      // compile.
-      spec.seed_compile[i] = hello.engine == "apple"
+      // The table is of the Neural Engine's compiler and of encoders' layers; what the soft engine takes is
+      // learned at the first compile.
+      spec.seed_compile[i] = hello.engine == "apple" && expected.kind != ModelKind::kProgram
                                  ? sched::seed_compile_cost(report.layers, report.width, report.ladder[i])
                                  : sched::kUnknown;
       spec.seed_load[i] = sched::seed_load_cost(report.layers);

@@ -8,16 +8,6 @@
 #include "lane/port_layout.h"
 
 namespace anelane {
-namespace {
-
-std::string folder_name(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
-
-}  // namespace
-
 LoadOperation::LoadOperation(std::shared_ptr<LaneModel> model, uint64_t deadline_ns)
     : Operation(model->lane, deadline_ns), model_(std::move(model)) {}
 
@@ -37,7 +27,7 @@ Result<std::shared_ptr<LoadOperation>> LoadOperation::make(std::shared_ptr<Lane>
         .with_retry_after(0)
         .with_limit(lane->options().executable_budget);
   auto model = std::make_shared<LaneModel>(std::move(lane), folder, options);
-  model->name = options.name.empty() ? folder_name(folder) : options.name;
+  model->name = summary.name;
   model->last_failure.resize(summary.ladder.size());
   model->admissions.resize(summary.ladder.size());
   model->evictions.resize(summary.ladder.size(), 0);

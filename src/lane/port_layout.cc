@@ -18,21 +18,20 @@ uint64_t round_up(uint64_t value, uint64_t to) {
 std::vector<PortLayout> port_layouts(const ModelSummary& model, uint32_t shape) {
   std::vector<PortLayout> ports;
   uint64_t offset = 0;
-  const auto add = [&](const char* name, bool output, uint64_t channels) {
-    PortLayout p;
-    p.name = name;
-    p.output = output;
-    const uint64_t row = round_up(static_cast<uint64_t>(shape) * sizeof(Half), kRowAlign);
-    p.dims = {1, channels, 1, shape};
-    p.strides = {channels * row, row, row, sizeof(Half)};
-    p.bytes = channels * row;
-    p.bay_offset = offset;
-    offset += round_up(p.bytes, kRowAlign);
-    ports.push_back(std::move(p));
+  const auto add = [&](const Port& port, bool output) {
+    ports.push_back({port.name, output, port.dtype, port.dims, port.strides, port.bytes, offset});
+    offset += round_up(port.bytes, kRowAlign);
   };
-  add("a00_x", false, model.width);
-  add("a01_mask", false, 1);
-  add("z00_y", true, model.width);
+  if (model.kind == ModelKind::kProgram) {
+    const auto rung = std::find(model.ladder.begin(), model.ladder.end(), shape) - model.ladder.begin();
+    const RungPorts& own = model.ports[static_cast<size_t>(rung)];
+    for (const Port& port : own.inputs) add(port, false);
+    for (const Port& port : own.outputs) add(port, true);
+    return ports;
+  }
+  add(make_port("a00_x", Dtype::kF16, {1, model.width, 1, shape}), false);
+  add(make_port("a01_mask", Dtype::kF16, {1, 1, 1, shape}), false);
+  add(make_port("z00_y", Dtype::kF16, {1, model.width, 1, shape}), true);
   return ports;
 }
 
@@ -44,8 +43,12 @@ EmbedLayout embed_layout(uint64_t tokens, uint64_t rows, uint32_t dim) {
 }
 
 uint64_t bay_bytes_for(const ModelSummary& model) {
-  const PortLayout last = port_layouts(model, model.ladder.back()).back();
-  const uint64_t run = last.bay_offset + last.bytes;
+  uint64_t run = 0;
+  for (const uint32_t shape : model.ladder) {  // a program's widest rung need not be its largest
+    const PortLayout last = port_layouts(model, shape).back();
+    run = std::max(run, last.bay_offset + last.bytes);
+  }
+  if (model.kind == ModelKind::kProgram) return round_up(run, kPage);
   const uint64_t embed = embed_layout(model.ceiling, 1, model.dim).bytes;
   return round_up(std::max({run, embed, kBayMin}), kPage);
 }

@@ -1,5 +1,6 @@
 // Where the ports of a run lie: the engine's layout (rows padded to 64 bytes) of the chain's outer tensors,
-// and their places within a bay of the arena. Ports are numbered inputs first: 0 a00_x, 1 a01_mask, 2 z00_y.
+// and their places within a bay of the arena. Ports are numbered inputs first; of a checkpoint: 0 a00_x, 1
+// a01_mask, 2 z00_y.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,6 +13,7 @@ namespace anelane {
 struct PortLayout {
   std::string name;
   bool output = false;
+  Dtype dtype = Dtype::kF16;
   std::vector<uint64_t> dims, strides;  // elements; bytes
   uint64_t bytes = 0;
   uint64_t bay_offset = 0;

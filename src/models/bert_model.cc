@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "models/bert_layer.h"
 #include "models/checkpoint_digest.h"
+#include "models/folder_name.h"
 
 namespace anelane {
 namespace {
@@ -124,13 +124,6 @@ class BertModel final : public Model {
   std::vector<float> norm_weight_, norm_bias_;
   std::vector<float> token_type_;  // of type 0, the only one here
 };
-
-// Last component of the path, also with slashes at its end.
-std::string folder_name(const std::string& folder) {
-  std::filesystem::path path = std::filesystem::path(folder).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
-  return path.filename().string();
-}
 
 Result<ModelSummary> summarize(const std::string& folder, const BertConfig& config, const Safetensors& file,
                                const ModelOpenOptions& options) {

@@ -7,9 +7,7 @@
 #include "base/limits.h"
 
 namespace anelane {
-namespace {
-
-void add_part(Sha256* sha, std::string_view name, std::span<const uint8_t> bytes) {
+void add_digest_part(Sha256* sha, std::string_view name, std::span<const uint8_t> bytes) {
   uint8_t length[8];
   for (int i = 0; i < 8; ++i) length[i] = static_cast<uint8_t>(uint64_t{bytes.size()} >> (8 * i));
   sha->update(name);
@@ -18,11 +16,18 @@ void add_part(Sha256* sha, std::string_view name, std::span<const uint8_t> bytes
   sha->update(bytes);
 }
 
-std::span<const uint8_t> as_bytes(const std::string& text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+void add_digest_part(Sha256* sha, std::string_view name, std::string_view bytes) {
+  add_digest_part(sha, name, std::span(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()));
 }
 
-}  // namespace
+std::string lower_hex(const Sha256Digest& digest) {
+  std::string hex;
+  for (const uint8_t byte : digest) {
+    hex += "0123456789abcdef"[byte >> 4];
+    hex += "0123456789abcdef"[byte & 15];
+  }
+  return hex;
+}
 
 Result<std::string> checkpoint_digest(const std::string& folder, const std::string& pooling,
                                       std::span<const uint8_t> weights) {
@@ -31,16 +36,11 @@ Result<std::string> checkpoint_digest(const std::string& folder, const std::stri
     const std::string path = join_path(folder, name);
     if (!is_regular_file(path)) continue;
     ANELANE_ASSIGN(const std::string text, read_file(path, limits::kMaxTokenizerBytes));
-    add_part(&sha, name, as_bytes(text));
+    add_digest_part(&sha, name, std::string_view(text));
   }
-  add_part(&sha, "pooling", as_bytes(pooling));
-  add_part(&sha, "model.safetensors", weights);
-  std::string hex;
-  for (const uint8_t byte : sha.finish()) {
-    hex += "0123456789abcdef"[byte >> 4];
-    hex += "0123456789abcdef"[byte & 15];
-  }
-  return hex;
+  add_digest_part(&sha, "pooling", std::string_view(pooling));
+  add_digest_part(&sha, "model.safetensors", weights);
+  return lower_hex(sha.finish());
 }
 
 }  // namespace anelane

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "ane_direct/sha256.h"
 #include "base/status.h"
 
 namespace anelane {
@@ -14,5 +15,10 @@ namespace anelane {
 // bytes).
 Result<std::string> checkpoint_digest(const std::string& folder, const std::string& pooling,
                                       std::span<const uint8_t> weights);
+
+// The same for others: one part, and the digest's text.
+void add_digest_part(Sha256* sha, std::string_view name, std::span<const uint8_t> bytes);
+void add_digest_part(Sha256* sha, std::string_view name, std::string_view bytes);
+std::string lower_hex(const Sha256Digest& digest);
 
 }  // namespace anelane

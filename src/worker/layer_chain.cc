@@ -154,8 +154,9 @@ Result<EmbeddedBody> ServedModel::embed(const EmbedBody& body, const Arena& aren
 
 Status ServedModel::run(const RunBody& body, const Arena& arena) {
   ANELANE_ASSIGN(ResidentShape * room, find_resident(body.shape));
-  const auto inputs = room->layers.front()->inputs();
-  const auto outputs = room->layers.back()->outputs();
+  const ProgramWiring* wiring = model_->wiring(body.shape);
+  const std::span<const Port> inputs = wiring != nullptr ? wiring->inputs : room->layers.front()->inputs();
+  const std::span<const Port> outputs = wiring != nullptr ? wiring->outputs : room->layers.back()->outputs();
   if (body.in_offsets.size() != inputs.size() || body.out_offsets.size() != outputs.size())
     return error(Code::kInvalidArgument, "a run of this model takes " + std::to_string(inputs.size()) +
                                              " inputs and " + std::to_string(outputs.size()) +
@@ -177,6 +178,7 @@ Status ServedModel::run(const RunBody& body, const Arena& arena) {
                      "output " + outputs[i].name + " overlaps input " + inputs[k].name + " in the arena");
     out.push_back({arena.data() + body.out_offsets[i], outputs[i].bytes});
   }
+  if (wiring != nullptr) return run_wired(*room, *wiring, in, out);
   if (engine_.copies_foreign_memory() && room->layers.size() > 1) {
     ANELANE_TRY(bring_in(room->first, inputs[0], &in[0]));
     if (in.size() > 1) ANELANE_TRY(bring_in(room->mask, inputs[1], &in[1]));

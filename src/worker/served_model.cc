@@ -120,6 +120,24 @@ LoadedBody ServedModel::report() {
   return body;
 }
 
+Status ServedModel::check_programs() const {
+  const ModelSummary& summary = model_->summary();
+  if (summary.kind != ModelKind::kProgram) return {};
+  for (const uint32_t rung : summary.ladder) {
+    for (uint32_t layer = 0; layer < summary.layers; ++layer) {
+      if (activity_.stopping.load(std::memory_order_relaxed))
+        return error(Code::kCancelled, "the worker was asked to end during the load");
+      Status status = engine_.check(model_->layer_program(rung, layer));
+      if (!status.ok())
+        return std::move(status)
+            .in("shape " + std::to_string(rung) + ", " + model_->layer_place(rung, layer))
+            .with_shape(rung)
+            .with_model(summary.name);
+    }
+  }
+  return {};
+}
+
 Result<AdmittedBody> ServedModel::admit(uint32_t shape,
                                         const std::function<void(const ProgressBody&)>& progress) {
   const ModelSummary& summary = model_->summary();
@@ -160,11 +178,12 @@ Status ServedModel::load_layers(uint32_t shape, ResidentShape* room, AdmittedBod
     if (activity_.stopping.load(std::memory_order_relaxed))
       return error(Code::kCancelled, "the worker was asked to end during the admission");
     Result<LayerLoad> load = load_program(engine_, model_->layer_program(shape, layer), loader_);
-    if (!load.ok()) return std::move(load).status().in("layer " + std::to_string(layer));
+    if (!load.ok()) return std::move(load).status().in(model_->layer_place(shape, layer));
     ++*(load->origin == LoadOrigin::kCache ? counts->cache_hit_layers : counts->compiled_layers);
     room->layers.push_back(std::move(load->program));
     if (progress) progress({shape, layer + 1, summary.layers});
   }
+  if (const ProgramWiring* wiring = model_->wiring(shape)) return prepare_wired(shape, *wiring, room);
   ANELANE_TRY(check_chain(shape, room->layers));
   const auto inputs = room->layers.front()->inputs();
   ANELANE_ASSIGN(room->first, PortBuffer::make(engine_, inputs[0].bytes));

@@ -35,7 +35,15 @@ struct ResidentShape {
   std::vector<std::unique_ptr<LoadedProgram>> layers;
   PortBuffer first, second;  // activations take turns in them
   PortBuffer mask;
+  std::vector<PortBuffer> between;  // of a program: the buffers of its wiring
 };
+
+// The same for a program model's wiring (program_chain.cc): the loaded programs must have the ports that
+// their texts declare, in the layout that the library gave to callers.
+Status prepare_wired(uint32_t shape, const ProgramWiring& wiring, ResidentShape* room);
+// Every layer once, front to back. `in` and `out` are the model's own ports, in their order.
+Status run_wired(const ResidentShape& room, const ProgramWiring& wiring, std::span<const Buffer> in,
+                 std::span<const Buffer> out);
 
 class ServedModel {
  public:
@@ -49,6 +57,9 @@ class ServedModel {
         activity_(activity),
         shapes_max_(shapes_max) {}
 
+  // What the engine's compiler thinks of the texts of a program model, before anything is compiled
+  // (Engine::check). A checkpoint's programs are our own and need no check.
+  Status check_programs() const;
   // What LOADED says; asks the engine which rungs it holds compiled (L8.3).
   LoadedBody report();
   // Loads every layer, in order, compiling what the engine does not hold (L8.2). All or nothing.

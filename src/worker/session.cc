@@ -130,6 +130,10 @@ Result<Frame> Session::load(const Frame& request) {
   ANELANE_ASSIGN(const LoadBody body, parse_load(request.body));
   ANELANE_ASSIGN(auto opened, open_model(body.path, {body.rungs, body.name, engine_->info().dialect}));
   model_.emplace(*engine_, std::move(opened), LoaderOptions{}, *activity_, body.shapes_per_model);
+  if (Status checked = model_->check_programs(); !checked.ok()) {
+    model_.reset();  // as if it had not been opened: the next LOAD may be of a better one
+    return checked;
+  }
   return json_frame(FrameType::kLoaded, request, to_json(model_->report()));
 }
 

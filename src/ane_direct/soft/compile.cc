@@ -1,9 +1,9 @@
 // Parse, check, lower; each stage has its own file and its own kind of refusal.
 #include "ane_direct/soft/compile.h"
 
+#include "ane_direct/mil_parser.h"
 #include "ane_direct/soft/lower.h"
 #include "ane_direct/soft/mil_check.h"
-#include "ane_direct/soft/mil_parser.h"
 
 namespace anelane::soft {
 

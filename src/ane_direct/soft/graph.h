@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "ane_direct/engine.h"
+#include "ane_direct/mil_lexer.h"
 #include "ane_direct/mil_ops.h"
-#include "ane_direct/soft/mil_lexer.h"
 #include "base/fp16.h"
 
 namespace anelane::soft {

@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
+#include "ane_direct/mil_ast.h"
 #include "ane_direct/soft/graph.h"
-#include "ane_direct/soft/mil_ast.h"
 
 namespace anelane::soft {
 

@@ -89,6 +89,7 @@ class SoftEngine : public Engine {
   Status open_store();
   EngineInfo info() const override;
   std::string identify(const Program& program) const override { return content_id(program); }
+  Status check(const Program& program) const override;
   bool probe(const std::string& id) override;
   Status compile(const std::string& id, const Program& program) override;
   Result<std::unique_ptr<LoadedProgram>> load(const std::string& id) override;
@@ -138,6 +139,10 @@ Result<std::string> SoftEngine::held(const std::string& id) {
   if (!bytes.ends_with(id)) return error(Code::kIo, "the vault's entry is of another program");
   bytes.resize(bytes.size() - id.size());
   return bytes;
+}
+
+Status SoftEngine::check(const Program& program) const {
+  return guarded("check the program", [&] { return compile_program(program).status(); });
 }
 
 bool SoftEngine::probe(const std::string& id) {

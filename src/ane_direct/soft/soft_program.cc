@@ -16,22 +16,6 @@ namespace {
 
 constexpr uint64_t kRowAlign = 64;
 
-Port make_port(const PlanPort& plan) {
-  Port port;
-  port.name = plan.name;
-  port.dtype = plan.dtype;
-  port.dims = plan.shape;
-  port.strides.assign(plan.shape.size(), dtype_size(plan.dtype));
-  uint64_t bytes = plan.shape.back() * dtype_size(plan.dtype);
-  bytes = (bytes + kRowAlign - 1) / kRowAlign * kRowAlign;
-  for (size_t i = plan.shape.size() - 1; i-- > 0;) {
-    port.strides[i] = bytes;
-    bytes *= plan.shape[i];
-  }
-  port.bytes = bytes;
-  return port;
-}
-
 // Calls row(offset in the padded buffer, offset in the dense arena) for each row.
 template <class Row>
 void each_row(const Port& port, Row row) {
@@ -45,8 +29,9 @@ class SoftProgram : public LoadedProgram {
   SoftProgram(std::shared_ptr<SoftCore> core, Plan plan, std::shared_ptr<const std::vector<uint8_t>> weights,
               ProgramPool::Slot slot)
       : core_(std::move(core)), plan_(std::move(plan)), weights_(std::move(weights)), slot_(std::move(slot)) {
-    for (const PlanPort& port : plan_.inputs) inputs_.push_back(make_port(port));
-    for (const PlanPort& port : plan_.outputs) outputs_.push_back(make_port(port));
+    for (const PlanPort& port : plan_.inputs) inputs_.push_back(make_port(port.name, port.dtype, port.shape));
+    for (const PlanPort& port : plan_.outputs)
+      outputs_.push_back(make_port(port.name, port.dtype, port.shape));
     const uintptr_t at = reinterpret_cast<uintptr_t>(weights_->data());
     prepared_ = prepare_plan(plan_, weights_->data() + (64 - at % 64) % 64, *core_->kernels, &core_->tables);
     core_->workspace.reserve(plan_.arena_bytes, prepared_.scratch_floats, core_->threads->threads());

@@ -1,5 +1,5 @@
 // MIL text in both dialects, and what is said about text that is none.
-#include "ane_direct/soft/mil_parser.h"
+#include "ane_direct/mil_parser.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Tokens: names (letters, digits, _), numbers (sign, decimal or hexadecimal, with exponent), strings in
 // double quotes without escapes that matter to us, "->", and single symbols. Blanks separate; there are no
 // comments in what Core ML writes, and none are accepted. Every byte is looked at once; no recursion.
-#include "ane_direct/soft/mil_lexer.h"
+#include "ane_direct/mil_lexer.h"
 
-namespace anelane::soft {
+namespace anelane {
 namespace {
 
 bool is_letter(char c) {
@@ -89,4 +89,4 @@ Result<Token> MilLexer::next() {
   return invalid_program(place_, std::string("unexpected byte 0x") + kDigits[byte >> 4] + kDigits[byte & 15]);
 }
 
-}  // namespace anelane::soft
+}  // namespace anelane

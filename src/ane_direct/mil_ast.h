@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "ane_direct/mil_dialect.h"
+#include "ane_direct/mil_lexer.h"
 #include "ane_direct/shape.h"
-#include "ane_direct/soft/mil_lexer.h"
 
-namespace anelane::soft {
+namespace anelane {
 
 struct MilType {
   std::string_view element;  // "fp16", "int32", "string", …
@@ -62,4 +62,4 @@ struct MilProgram {
   std::vector<MilFunction> functions;
 };
 
-}  // namespace anelane::soft
+}  // namespace anelane

@@ -1,7 +1,7 @@
 // Both notations, whatever the host's locale says about decimal points. Decimal numbers go through a stream
 // of the classic locale; the standard's own from_chars for floats is missing in some libraries that we build
 // with.
-#include "ane_direct/soft/mil_number.h"
+#include "ane_direct/mil_number.h"
 
 #include <charconv>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-namespace anelane::soft {
+namespace anelane {
 namespace {
 
 // "0x1.8p+3" without a sign. Digits beyond 64 bits of mantissa only scale: far below fp16's resolution.
@@ -80,4 +80,4 @@ bool parse_number(std::string_view text, double* value) {
   return good;
 }
 
-}  // namespace anelane::soft
+}  // namespace anelane

@@ -2,11 +2,11 @@
 #pragma once
 #include <string_view>
 
-#include "ane_direct/soft/mil_ast.h"
+#include "ane_direct/mil_ast.h"
 
-namespace anelane::soft {
+namespace anelane {
 
 // Both dialects, any number of functions. COMPILE_FAILED with line and column.
 Result<MilProgram> parse_mil(std::string_view text);
 
-}  // namespace anelane::soft
+}  // namespace anelane

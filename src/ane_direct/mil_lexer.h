@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 
-namespace anelane::soft {
+namespace anelane {
 
 struct SourcePlace {
   uint32_t line = 1;
@@ -44,4 +44,4 @@ class MilLexer {
   SourcePlace place_;
 };
 
-}  // namespace anelane::soft
+}  // namespace anelane

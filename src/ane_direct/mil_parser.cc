@@ -7,14 +7,14 @@
 //   type     = name | "tensor" "<" name "," "[" number, … "]" ">"
 // Only lists nest (at most as deep as a tensor has axes) and the skipped program attributes (a counter, no
 // recursion), so hostile text can neither exhaust the stack nor, by the bounds of limits.h, the memory.
-#include "ane_direct/soft/mil_parser.h"
+#include "ane_direct/mil_parser.h"
 
 #include <cmath>
 
-#include "ane_direct/soft/mil_number.h"
+#include "ane_direct/mil_number.h"
 #include "base/limits.h"
 
-namespace anelane::soft {
+namespace anelane {
 namespace {
 
 class Parser {
@@ -334,4 +334,4 @@ Result<MilProgram> parse_mil(std::string_view text) {
   return Parser(text).program();
 }
 
-}  // namespace anelane::soft
+}  // namespace anelane
