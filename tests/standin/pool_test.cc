@@ -97,15 +97,17 @@ TEST_F(LivePrograms, S9_7_APlaceComesBackOnlyWhenTheCompileIsDrained) {
 }
 
 TEST_F(LivePrograms, APlaceMayComeBackLater) {
-  set("pool_limit", "1");
-  const auto model = loaded(1);
-  InMemory next(doubling(2));
+  set("pool_limit", "2");
+  const auto first = loaded(1), second = loaded(2);
+  InMemory next(doubling(3));
   next.stage();
   ASSERT_TRUE(next.compile()) << next.error.all();
-  set("reclaim_ms", "300");
-  EXPECT_TRUE(model->unload());
-  EXPECT_FALSE(next.load());
+  set("reclaim_ms", "3600000");
+  EXPECT_TRUE(first->unload());
+  EXPECT_FALSE(next.load()) << "in an hour";
   EXPECT_EQ(next.error.code, 54) << next.error.all();
+  set("reclaim_ms", "20");
+  EXPECT_TRUE(second->unload());
   bool done = false;
   for (int i = 0; i < 1000 && !done; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -165,8 +167,9 @@ TEST_F(LivePrograms, LifeCycleCallsAtTheSameTimeAreCounted) {
   InMemory slow(doubling(1)), quick(doubling(2));
   slow.stage();
   quick.stage();
-  set("stall_compile_ms", "200");
+  set("stall_compile_ms", "1000");
   std::thread other([&] { EXPECT_TRUE(slow.compile()) << slow.error.all(); });
+  while (since().compiles == 0) std::this_thread::yield();
   EXPECT_TRUE(quick.compile()) << quick.error.all();
   other.join();
   EXPECT_EQ(since().overlapping_calls, 1);
