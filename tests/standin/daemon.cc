@@ -23,9 +23,9 @@
 #include <thread>
 #include <vector>
 
+#include "ane_direct/mil_parser.h"
 #include "ane_direct/sha256.h"
 #include "ane_direct/soft/compile.h"
-#include "ane_direct/soft/mil_parser.h"
 #include "ane_direct/soft/plan_codec.h"
 #include "ane_direct/soft/soft_program.h"
 #include "base/file.h"
@@ -81,9 +81,9 @@ std::shared_ptr<soft::SoftCore> core_of(State* state) {
 
 // main, or the first function: what the soft compiler takes.
 std::string function_name(const std::string& mil) {
-  const Result<soft::MilProgram> tree = soft::parse_mil(mil);
+  const Result<MilProgram> tree = parse_mil(mil);
   if (!tree.ok() || tree->functions.empty()) return "main";
-  for (const soft::MilFunction& function : tree->functions)
+  for (const MilFunction& function : tree->functions)
     if (function.name == "main") return "main";
   return std::string(tree->functions.front().name);
 }
