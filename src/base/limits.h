@@ -30,6 +30,7 @@ inline constexpr uint32_t kProtocolVersion = 3;
 // Time that we wait for others.
 inline constexpr uint32_t kSpawnMs = 10'000;           // fork, exec and HELLO
 inline constexpr uint32_t kExitAskMs = 1'000;          // polite end before the kill
+inline constexpr uint32_t kCloseAskMs = 2'000;         // the same for all workers of a lane that is closed
 inline constexpr uint32_t kExitTimeoutMs = 30'000;     // L6.2
 inline constexpr uint32_t kGateHoldMs = 35'000;        // L4.13
 inline constexpr uint32_t kOwnerDeathMs = 1'000;       // L1.4
@@ -82,6 +83,7 @@ inline constexpr size_t kMaxSafetensorsHeader = 100u << 20;  // the format's own
 inline constexpr size_t kMaxItemsPerCall = 1u << 20;
 
 static_assert(kExitAskMs < kExitTimeoutMs);
+static_assert(kExitAskMs < kCloseAskMs);  // a worker that ends itself by force needs no kill
 static_assert(kShapesPerModel <= kShapesTotal);
 static_assert(kExecutableBudget < kApplePoolLimit);
 static_assert(kSurfaceMin % kSurfaceAlign == 0 && kMaxSurface % kSurfaceAlign == 0);

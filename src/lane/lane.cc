@@ -2,8 +2,8 @@
 // one folder the same lane; whoever comes while the lane is being opened or closed waits for that to end.
 //
 // Closing, in order: new calls are refused → everybody who waits is answered CLOSED → workers are asked to
-// end; at the deadline they are killed → the lane thread ends → the last callbacks run → the lock's
-// descriptor is closed.
+// end; at the deadline, or after kCloseAskMs, they are killed → the lane thread ends → the last callbacks run →
+// the lock's descriptor is closed. So a close is bounded whatever deadline it was given (L6.5).
 #include "lane/lane.h"
 
 #include <unistd.h>
@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/fork_guard.h"
+#include "base/limits.h"
 #include "lane/history_file.h"
 
 namespace anelane {
@@ -39,7 +40,7 @@ struct LaneRegistry {
 
 namespace {
 
-constexpr uint64_t kForcedNs = 1'000'000'000;  // after the deadline, for the kill to be confirmed
+constexpr uint64_t kForcedNs = 1'000'000'000;  // for the kill to be confirmed
 
 uint64_t new_lane_id() {
   static std::atomic<uint64_t> serial{0};
@@ -153,17 +154,22 @@ Status Lane::shut_down(uint64_t deadline_ns) {
       gone_cv.notify_one();
     });
   });
+  // A worker process in any kind of health is gone after kExitAskMs, by its own force; a thread ends when its
+  // engine lets it.
+  const uint64_t ask_ns =
+      uint64_t{options_.thread_mode ? limits::kExitTimeoutMs : limits::kCloseAskMs} * 1'000'000;
   bool forced = false;
   {
     std::unique_lock lock(mutex);
-    while (!gone && wait_until(gone_cv, lock, deadline_ns)) {
+    const uint64_t last = std::min(deadline_ns, now_ns() + ask_ns);
+    while (!gone && wait_until(gone_cv, lock, last)) {
     }
     forced = !gone;
   }
   if (forced) {
     loop_->post([this] { driver_->kill_workers(); });
     std::unique_lock lock(mutex);
-    const uint64_t last = std::max(deadline_ns, now_ns()) + kForcedNs;
+    const uint64_t last = now_ns() + kForcedNs;
     while (!gone && wait_until(gone_cv, lock, last)) {
     }
   }

@@ -114,7 +114,9 @@ class Ps(ToolCase):
             os.kill(worker, signal.SIGCONT)
         continued = time.monotonic()
         self.wait_for(lambda p: not p["held"])
-        self.assertLess(time.monotonic() - continued, 5)
+        free_s = time.monotonic() - continued  # of which each look by the tool takes some
+        print(f"the lane was seen free {free_s * 1000:.0f} ms after its worker ran on", file=sys.stderr)
+        self.assertLess(free_s, 5)
         self.assertEqual(self.text(), "the lane is free\n")
 
     def test_what_an_earlier_holder_wrote_and_garbage(self):
