@@ -121,6 +121,10 @@ pid_t worker_of(anelane_lane lane, const std::string& model) {
   return pid == std::string::npos || pid > next ? 0 : std::atoi(text.c_str() + pid + std::strlen(member));
 }
 
+size_t descriptors_of(pid_t pid) {
+  return names_in(("/proc/" + std::to_string(pid) + "/fd").c_str()).size();
+}
+
 bool is_stopped(pid_t pid) {
   const std::string folder = "/proc/" + std::to_string(pid) + "/task";
   const std::vector<std::string> threads = names_in(folder.c_str());

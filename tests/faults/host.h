@@ -49,6 +49,8 @@ anelane_lane_stats stats_of(anelane_lane lane);
 // The process that serves the model of this name now; 0: none.
 pid_t worker_of(anelane_lane lane, const std::string& model);
 
+// How many descriptors a process has open.
+size_t descriptors_of(pid_t pid);
 // Stopped by a signal, all of it.
 bool is_stopped(pid_t pid);
 
