@@ -1,6 +1,8 @@
 # Everything from outside. Versions and checksums of what is built from source stand in scripts/libuv.pin.
 find_package(Threads REQUIRED)
-find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)
+if(NOT APPLE) # where libSystem has SHA-256
+  find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)
+endif()
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 if(ANELANE_BUILD_TESTS)
@@ -22,8 +24,11 @@ else()
   string(REPLACE "version " "" ANELANE_UV_VERSION "${ANELANE_UV_VERSION}")
   file(SHA256 "${ANELANE_UV_PIN}" ANELANE_UV_KEY)
   string(SUBSTRING "${ANELANE_UV_KEY}" 0 12 ANELANE_UV_KEY)
-  set(ANELANE_UV_DIR
-    "${ANELANE_DEPS_DIR}/libuv-${ANELANE_UV_VERSION}-${ANELANE_UV_KEY}-${CMAKE_SYSTEM_PROCESSOR}")
+  set(ANELANE_UV_MACHINE "${CMAKE_SYSTEM_PROCESSOR}")
+  if(APPLE AND CMAKE_CROSSCOMPILING)
+    string(PREPEND ANELANE_UV_MACHINE "macos-")
+  endif()
+  set(ANELANE_UV_DIR "${ANELANE_DEPS_DIR}/libuv-${ANELANE_UV_VERSION}-${ANELANE_UV_KEY}-${ANELANE_UV_MACHINE}")
   if(NOT EXISTS "${ANELANE_UV_DIR}/lib/libuv.a")
     message(FATAL_ERROR "libuv ${ANELANE_UV_VERSION} has not been built yet (looked for ${ANELANE_UV_DIR}).\n"
       "Run scripts/deps, or configure with -DANELANE_SYSTEM_LIBUV=ON to use the system's libuv.")

@@ -7,6 +7,8 @@
 // Main thread only.
 #include "selftest.h"
 
+#include <unistd.h>
+
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
