@@ -1,6 +1,6 @@
 // The child handler runs between fork and the first line of the child, where only async-signal-safe calls are
 // allowed: the registry is a fixed array of atomics, and the handler only calls close(). The library is never
-// unloaded (-z nodelete), so the handlers cannot dangle.
+// unloaded (stay_loaded.h), so the handlers cannot dangle.
 #include "base/fork_guard.h"
 
 #include <fcntl.h>
@@ -12,6 +12,8 @@
 #include <atomic>
 #include <ctime>
 #include <mutex>
+
+#include "base/stay_loaded.h"
 
 namespace anelane::fork_guard {
 
@@ -75,7 +77,10 @@ void put_nothing_in(int fd) {
 }  // namespace
 
 void install() {
-  std::call_once(g_once, [] { pthread_atfork(before_fork, in_parent, in_child); });
+  std::call_once(g_once, [] {
+    stay_loaded();
+    pthread_atfork(before_fork, in_parent, in_child);
+  });
 }
 
 Status check() {
