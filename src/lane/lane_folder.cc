@@ -18,6 +18,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/cache_folder.h"
 #include "lane/lane_files.h"
 #include "lane/lane_lock.h"
 
@@ -33,19 +34,6 @@ namespace anelane {
 namespace {
 
 constexpr unsigned kFolderMode = 0700;
-
-// What survives a restart of the machine.
-Result<std::string> user_cache_folder() {
-#ifdef __APPLE__
-  ANELANE_ASSIGN(const std::string home, home_folder());
-  return join_path(home, "Library/Caches/anelane");
-#else
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && cache[0] == '/') return join_path(cache, "anelane");
-  ANELANE_ASSIGN(const std::string home, home_folder());
-  return join_path(home, ".cache/anelane");
-#endif
-}
 
 Result<std::string> default_folder() {
 #ifndef __APPLE__
