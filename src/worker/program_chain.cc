@@ -37,7 +37,7 @@ Status check_ports(const ProgramWiring& wiring, std::span<const Port> ports,
 
 }  // namespace
 
-Status prepare_wired(uint32_t shape, const ProgramWiring& wiring, ResidentShape* room) {
+Status prepare_wired(Engine& engine, uint32_t shape, const ProgramWiring& wiring, ResidentShape* room) {
   if (room->layers.size() != wiring.layers.size())
     return error(Code::kInternal, "the wiring has another number of layers").with_shape(shape);
   for (size_t i = 0; i < wiring.layers.size(); ++i) {
@@ -47,7 +47,10 @@ Status prepare_wired(uint32_t shape, const ProgramWiring& wiring, ResidentShape*
       status = check_ports(wiring, room->layers[i]->outputs(), wiring.layers[i].outputs, "output");
     if (!status.ok()) return std::move(status).in(where).with_shape(shape);
   }
-  for (const uint64_t bytes : wiring.buffers) room->between.emplace_back(bytes);
+  for (const uint64_t bytes : wiring.buffers) {
+    ANELANE_ASSIGN(PortBuffer buffer, PortBuffer::make(engine, bytes));
+    room->between.push_back(std::move(buffer));
+  }
   return {};
 }
 

@@ -183,7 +183,8 @@ Status ServedModel::load_layers(uint32_t shape, ResidentShape* room, AdmittedBod
     room->layers.push_back(std::move(load->program));
     if (progress) progress({shape, layer + 1, summary.layers});
   }
-  if (const ProgramWiring* wiring = model_->wiring(shape)) return prepare_wired(shape, *wiring, room);
+  if (const ProgramWiring* wiring = model_->wiring(shape))
+    return prepare_wired(engine_, shape, *wiring, room);
   ANELANE_TRY(check_chain(shape, room->layers));
   const auto inputs = room->layers.front()->inputs();
   ANELANE_ASSIGN(room->first, PortBuffer::make(engine_, inputs[0].bytes));

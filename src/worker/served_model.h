@@ -40,7 +40,7 @@ struct ResidentShape {
 
 // The same for a program model's wiring (program_chain.cc): the loaded programs must have the ports that
 // their texts declare, in the layout that the library gave to callers.
-Status prepare_wired(uint32_t shape, const ProgramWiring& wiring, ResidentShape* room);
+Status prepare_wired(Engine& engine, uint32_t shape, const ProgramWiring& wiring, ResidentShape* room);
 // Every layer once, front to back. `in` and `out` are the model's own ports, in their order.
 Status run_wired(const ResidentShape& room, const ProgramWiring& wiring, std::span<const Buffer> in,
                  std::span<const Buffer> out);
