@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "base/quiet_thread.h"
+#include "lane/operation.h"
 
 namespace anelane {
 namespace {
@@ -51,6 +52,14 @@ Status Completions::ensure_thread() {
 }
 
 void Completions::call(std::function<void()> call) {
+  add({nullptr, std::move(call)});
+}
+
+void Completions::tell(std::shared_ptr<Operation> op) {
+  add({std::move(op), nullptr});
+}
+
+void Completions::add(Call call) {
   std::lock_guard lock(mutex_);
   calls_.push_back(std::move(call));
   if (batches_ == 0) wake_.notify_one();
@@ -122,11 +131,16 @@ void Completions::serve() {
   for (;;) {
     wake_.wait(lock, [this] { return stopping_ || !calls_.empty(); });
     if (calls_.empty()) return;  // stopping, and everything has been said
-    std::function<void()> call = std::move(calls_.front());
-    calls_.pop_front();
+    std::deque<Call> now;        // all that there is, so that ten thousand ends take the lock once
+    now.swap(calls_);
     lock.unlock();
-    call();
-    call = nullptr;
+    for (Call& next : now) {
+      if (next.op)
+        next.op->tell();
+      else
+        next.call();
+      next = {};  // what it owned goes before the next one runs
+    }
     lock.lock();
   }
 }

@@ -27,8 +27,9 @@ class Completions {
 
   // Makes the thread; call before anything is started that will need it.
   Status ensure_thread();
-  // Runs `call` on the completion thread, in order. Any thread.
+  // Runs `call` on the completion thread, or tells there that `op` has ended; in order. Any thread.
   void call(std::function<void()> call);
+  void tell(std::shared_ptr<Operation> op);
   // While one lives, calls do not wake the completion thread one by one; it is woken once at the end.
   class Batch {
    public:
@@ -51,12 +52,18 @@ class Completions {
 
  private:
   Completions() = default;
+  // One of the two.
+  struct Call {
+    std::shared_ptr<Operation> op;
+    std::function<void()> call;
+  };
+  void add(Call call);
   void serve();
   void mark_empty();  // with mutex_ held
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<std::function<void()>> calls_;
+  std::deque<Call> calls_;
   int batches_ = 0;
   std::map<uint64_t, std::shared_ptr<Operation>> queued_;
   uint64_t last_number_ = 0;

@@ -122,8 +122,8 @@ void Driver::feed(Event event) {
     publish_time(now);
     // A copy: carrying out an action may lead to the next step, which ends the life of the span.
     const auto span = scheduler_->step(now, next);
-    const std::vector<Action> actions(span.begin(), span.end());
-    for (const Action& action : actions) carry_out(action);
+    actions_.assign(span.begin(), span.end());
+    for (const Action& action : actions_) carry_out(action);  // none of them feeds: `feeding_`
     ask_for_idle();
     if (!broken_told_ && !scheduler_->broken().empty()) {
       broken_told_ = true;  // everybody has been answered, and will be (L4.14)
@@ -132,6 +132,10 @@ void Driver::feed(Event event) {
     }
   }
   feeding_ = false;
+  if (batches_ == 0) settle_up();
+}
+
+void Driver::settle_up() {
   if (history_) history_->flush();
   state_.changed();
   arm_timer();
@@ -334,8 +338,7 @@ sched::TicketId Driver::request(const std::shared_ptr<LaneModel>& model, uint32_
     return 0;
   }
   const sched::TicketId ticket = ++last_ticket_;
-  waiting_.emplace(ticket, std::move(answer));
-  tickets_.emplace(ticket, TicketOf{model, rung});
+  waiting_.emplace(ticket, Waiting{std::move(answer), model, rung});
   Event e = worker_event(EventKind::kRequest, *model, rung);
   e.ticket = ticket;
   e.deadline = to_scheduler_time(deadline_ns);
@@ -347,19 +350,17 @@ sched::TicketId Driver::request(const std::shared_ptr<LaneModel>& model, uint32_
 void Driver::cancel(sched::TicketId ticket) {
   const auto it = waiting_.find(ticket);
   if (it == waiting_.end()) return;
-  Answer answer = std::move(it->second);
+  const Answer answer = std::move(it->second.answer);
   waiting_.erase(it);
-  tickets_.erase(ticket);
   Event e;
   e.kind = EventKind::kCancel;
   e.ticket = ticket;
   feed(e);
-  answer(error(Code::kCancelled, "cancelled by the caller"));
+  answer(cancelled_);
 }
 
 void Driver::answer(const Action& action) {
   const auto it = waiting_.find(action.ticket);
-  const auto of = tickets_.find(action.ticket);
   auto model = model_of(action.worker);
   if (it == waiting_.end()) {
     // Cancelled while the grant was on its way: the pin goes back.
@@ -367,10 +368,9 @@ void Driver::answer(const Action& action) {
       release(model, action.rung, model->core->gates[action.rung].epoch());
     return;
   }
-  Answer tell = std::move(it->second);
-  const TicketOf ticket = of->second;
+  const Waiting ticket = std::move(it->second);
+  const Answer& tell = ticket.answer;
   waiting_.erase(it);
-  tickets_.erase(of);
   if (action.kind == ActionKind::kGrant) return tell(ticket.model->core->gates[ticket.rung].epoch());
   if (action.code == Code::kOk) return tell(sched::SlotGate::Epoch{0});
 
@@ -451,8 +451,7 @@ void Driver::stop(Code code) {
   // The scheduler has answered everybody; whoever is left was never known to it.
   auto left = std::move(waiting_);
   waiting_.clear();
-  tickets_.clear();
-  for (auto& [ticket, tell] : left) tell(lane_->closed_status());
+  for (auto& [ticket, waiting] : left) waiting.answer(lane_->closed_status());
 }
 
 }  // namespace anelane

@@ -45,6 +45,19 @@ class Driver {
   sched::TicketId request(const std::shared_ptr<LaneModel>& model, uint32_t rung, uint64_t deadline_ns,
                           bool pin, Answer answer);
   void cancel(sched::TicketId ticket);
+  // While one lives, what follows from many events is done once, at its end: timer, record, state file.
+  class Batch {
+   public:
+    explicit Batch(Driver& driver) : driver_(driver) { ++driver_.batches_; }
+    ~Batch() {
+      if (--driver_.batches_ == 0 && !driver_.stopped_) driver_.settle_up();
+    }
+    Batch(const Batch&) = delete;
+    Batch& operator=(const Batch&) = delete;
+
+   private:
+    Driver& driver_;
+  };
   // Gives back a lease that the lane thread holds.
   void release(const std::shared_ptr<LaneModel>& model, uint32_t rung, sched::SlotGate::Epoch epoch);
   void released(const std::shared_ptr<LaneModel>& model, uint32_t rung);  // a gate asked for this
@@ -77,6 +90,7 @@ class Driver {
   using Started = std::function<void(Status)>;
 
   void feed(sched::Event event);
+  void settle_up();
   void carry_out(const sched::Action& action);
   void set_hints();
   void ask_for_idle();
@@ -117,7 +131,9 @@ class Driver {
   std::unique_ptr<HistoryFile> history_;
   StateFile state_;
   std::deque<sched::Event> events_;
+  std::vector<sched::Action> actions_;  // of the step that is carried out
   bool feeding_ = false, stopped_ = false, ending_ = false, broken_told_ = false;
+  int batches_ = 0;
   LoopThread::TimerId timer_{}, tick_timer_{};
   sched::Time timer_due_ = sched::kNever;  // of timer_
 
@@ -129,13 +145,14 @@ class Driver {
   std::list<Launch> launches_;
   std::function<void()> all_gone_;
 
-  std::unordered_map<sched::TicketId, Answer> waiting_;
-  struct TicketOf {
+  struct Waiting {
+    Answer answer;
     std::shared_ptr<LaneModel> model;
     uint32_t rung;
   };
-  std::unordered_map<sched::TicketId, TicketOf> tickets_;
+  std::unordered_map<sched::TicketId, Waiting> waiting_;
   sched::TicketId last_ticket_ = 0;
+  const Status cancelled_ = error(Code::kCancelled, "cancelled by the caller");
   bool ticking_ = false;
 };
 

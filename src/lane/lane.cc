@@ -207,6 +207,7 @@ void Lane::cancel(std::vector<std::shared_ptr<Operation>> ops) {
       asked.swap(self->cancels_);
     }
     const Completions::Batch batch(*self->completions_);
+    const Driver::Batch decisions(*self->driver_);
     for (const auto& op : asked) op->cancel_now();
   });
   if (posted) return;

@@ -55,7 +55,7 @@ class LeaseBook {
   // Lane thread, before the model is published.
   void prepare() {
     if (records_.load(std::memory_order_relaxed) == nullptr)
-      records_.store(new std::array<Record, kRecords>, std::memory_order_release);
+      records_.store(new Records, std::memory_order_release);
   }
 
   Ticket take(uint32_t epoch, uint32_t tick) {
@@ -122,8 +122,10 @@ class LeaseBook {
   static uint64_t generation_of(uint64_t word) { return word >> kGenerationShift; }
   static int32_t bay_in(uint64_t word) { return static_cast<int32_t>(word & kBay) - 1; }
 
-  std::atomic<std::array<Record, kRecords>*> records_{nullptr};  // set once
-  alignas(128) std::atomic<uint32_t> likely_free_{0};            // where to look first; a guess only
+  // On cache lines of its own: the shapes' books are allocated one after the other.
+  struct alignas(128) Records : std::array<Record, kRecords> {};
+  std::atomic<Records*> records_{nullptr};             // set once
+  alignas(128) std::atomic<uint32_t> likely_free_{0};  // where to look first; a guess only
 };
 
 }  // namespace anelane

@@ -68,7 +68,7 @@ void Operation::finish(Status status) {
   }
   lane_->leave_operation(this);
   if (!announced_ || !fn_) return;
-  lane_->completions().call([self] { self->fn_(self->bits_, static_cast<int32_t>(self->status_.code())); });
+  lane_->completions().tell(std::move(self));
 }
 
 void Operation::drop() {

@@ -48,6 +48,9 @@ class Operation : public std::enable_shared_from_this<Operation> {
   // The handle was dropped: results that nobody took go back (a lease is released, a model retired).
   virtual void abandon() {}
 
+  // ---- completion thread ----
+  void tell() const { fn_(bits_, static_cast<int32_t>(status_.code())); }
+
   // ---- lane thread ----
   // One that has not begun yet ends as soon as it begins.
   void cancel_now();

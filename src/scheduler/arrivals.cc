@@ -113,7 +113,7 @@ void Scheduler::Core::cancel(TicketId id) {
   Ticket* t = tickets_.find(id);
   if (t == nullptr) return;
   ++counts_.cancelled;
-  quiet_event_ = t->state == TicketState::kWaiting && t->shape->demand.first() != t && !head_blocked_;
+  quiet_event_ = leaves_unnoticed(*t);
   if (ANELANE_BUG(11) && t->shape->state == SlotState::kAdmitting)
     return answer_all(*t->shape, Code::kCancelled, 0);
   if (ANELANE_BUG(21)) {
@@ -122,6 +122,18 @@ void Scheduler::Core::cancel(TicketId id) {
     return;
   }
   answer(t, Code::kCancelled, 0);
+}
+
+// Would a decision without this waiting ticket be the last one again? It would where others stay in its
+// entry: the first of them only says from whom on a starved entry holds leases back, which nobody asks while
+// no ticket waits for a resident shape.
+bool Scheduler::Core::leaves_unnoticed(const Ticket& t) const {
+  if (t.state != TicketState::kWaiting || head_blocked_) return false;
+  const Shape& s = *t.shape;
+  if (s.demand.first() != &t) return true;
+  return s.demand.size() > 1 && std::none_of(charged_.begin(), charged_.end(), [](const Shape* slot) {
+           return slot->state == SlotState::kResident && !slot->demand.empty();
+         });
 }
 
 void Scheduler::Core::leave(Ticket* t) {

@@ -77,6 +77,7 @@ struct Scheduler::Core {
   void wait_for(Ticket* t);
   void take(Ticket* t);
   void cancel(TicketId id);
+  bool leaves_unnoticed(const Ticket& t) const;
   void leave(Ticket* t);
   void answer(Ticket* t, Code code, uint64_t retry_after_ms);
   void answer_all(Shape& s, Code code, uint64_t retry_after_ms);

@@ -62,7 +62,11 @@ void cancel_many(const Settings& settings, const std::string& checkpoint) {
   }
   anelane_lease_release(lease);
   close(lane);
-  print("cancel_many", {{"requests", std::to_string(count)}, {"ms", number(median(ms))}});
+  const auto [best, worst] = std::minmax_element(ms.begin(), ms.end());
+  print("cancel_many", {{"requests", std::to_string(count)},
+                        {"ms", number(median(ms))},
+                        {"best_ms", number(*best)},
+                        {"worst_ms", number(*worst)}});
 }
 
 void cancel_in_hang(const Settings& settings, const std::string& checkpoint) {

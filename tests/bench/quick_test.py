@@ -21,7 +21,8 @@ if names != expected:
     sys.exit(f"expected {expected}, got {names}")
 for line in lines:
     for key, value in line.items():
-        if key not in ("bench", "version", "quick") and not value > 0:
+        # On a busy machine two threads may never have run at once.
+        if key not in ("bench", "version", "quick", "at_once_percent") and not value > 0:
             sys.exit(f"{key} is {value} in {line}")
 
 run = subprocess.run([schedule_program, "--quick"], check=True, capture_output=True, text=True, timeout=100)

@@ -122,6 +122,30 @@ TEST(Election, L4_8_TheHeadEvictsEarlyWhileTheHolderFinishes) {
   EXPECT_EQ(lane.drain(), Lines{"evict 1:1"});
 }
 
+// A cancelled ticket that others follow in its entry changes nothing, unless it was the first of a starved
+// head and somebody waits in between.
+TEST(Election, L3_5_WhenItsFirstTicketLeavesAStarvedHeadHoldsBackOnlyWhoCameAfterTheNext) {
+  BenchLane lane(BenchLane::options_with(8));
+  const WorkerId a = lane.model(4, {-1, -1, -1});
+  for (uint32_t i = 0; i < 2; ++i) {
+    lane.request(1 + i, a, i);
+    lane.sent(a, i);
+    lane.done(a, i);
+  }
+  lane.request(3, a, 2);
+  lane.request(4, a, 2);
+  lane.request(5, a, 0);
+  lane.request(6, a, 2);
+  lane.request(7, a, 0);
+  lane.drain();
+  lane.cancel(3);
+  EXPECT_EQ(lane.drain(), (Lines{"answer 3 CANCELLED"}));
+  lane.cancel(4);
+  EXPECT_EQ(lane.drain(), (Lines{"answer 4 CANCELLED", "grant 5"}));
+  lane.cancel(6);  // the last: the entry goes, and its hold with it
+  EXPECT_EQ(lane.drain(), (Lines{"answer 6 CANCELLED", "drop 1:2", "grant 7"}));
+}
+
 TEST(Election, L3_5_AHeadShortUnderItsOwnLimitHoldsBackItsModelOnly) {
   Options o;
   o.shapes_per_model = 1;
