@@ -1,39 +1,48 @@
 // The engine "apple" on the stand-in, in both system generations, by both routes and in both dialects: the
 // bits of the software engine, and every trap of the framework that our code must step around.
 //
-// What the framework does and how we know that we heed it. Each of these tests was seen to fail with the rule
-// broken in src/ane_direct/apple; the last column names the break.
+// What the framework does to careless callers, and the tests that hold us to each rule, by the start of their
+// names. "always" is the end of every process of these tests (on_standin.cc). Each was seen to fail with its
+// rule broken in src/ane_direct/apple.
+// clang-format off
 //
-//   trap or rule                                  test                                          broken by
-//   the wrapper writes no model.mil, no weights   Staging.*, Generations.GivesTheBits…          no
-//   write_sources text is NSData, weights and options not nil   Generations.GivesTheBits… (raises, nil)
-//   passing nil one weight file, the very bytes               staging_test: ExactlyTheTwoFiles… one byte off
-//   no links, nothing else in the folder          staging_test: LinksAndForeignFiles…           no
-//   clear_place TMPDIR as the system's                        Staging.ARedirectedTmpdir… no check
-//   setModelURL: is never sent                    Staging.Code10… (it is not in the table)      -
-//   a pool around each call                       every test (expect_clean)                     no push in
-//   guarded temporaries of a compile hold places          Pool.*, expect_clean                          one
-//   pool for all NSError outlives its pool as text             Errors.EveryStage… keeping the Id NO without
-//   NSError                            Errors.NoReason…                              kept->text exceptions
-//   Errors.AnException…                           no catch (...) encodings ApiTable.* no check binding by
-//   symbol index, not declared order   Ports.TwoPorts…                               order dropped rows of 64
-//   bytes, poison in padding           Ports.RowsArePadded…                          packed copy sizes from
-//   modelAttributes, 16 KiB, 48 KiB    Ports.SurfacesAreLargeEnough                  no rounding attributes
-//   are kind-checked                   Ports.SpoiltAttributes…                       no is_kind no surface as
-//   input and output of one call    Generations.OneBufferAsInputAndOutput…        no check surfaces unlocked
-//   while the engine runs       expect_clean                                  no end_access requests are
-//   reused                           Generations.RequestsAreKept…                  no reuse unload before
-//   release                         expect_clean                                  no unload unload deletes
-//   the staged folder              Staging.AnUnloadElsewhere…                    no lock descriptor keeps the
-//   weights                  Generations.TheDescriptorIsDropped…           no setDescriptor: identifier as
-//   computed                        Generations.AFrameworkThatNames…, engine ids  no comparison load of what
-//   is not held compiles by itself   Cache.AnEntryThatVanished…                    no exists a cached copy
-//   that does not load              Cache.ACorrupt…, Cache.AnEmpty…               no purge one compile, load,
-//   unload at a time           expect_clean (overlapping_calls)              no LifecycleLock 15 s after a
-//   failed compile                   Errors.AfterAFailedCompile…                   no wait
+//   the wrapper writes neither model.mil nor the weights    Generations.GivesTheBits
+//   one weight file, the dictionary's very bytes            Generations.GivesTheBits (27 compares)
+//   text is NSData; weights and options are never nil       Generations.GivesTheBits (it raises)
+//   real files, no links, nothing of others in the folder   unit Staging.LinksAndForeign, ALinkInThePlace
+//   TMPDIR is unset or the system's                         Staging.ARedirectedTmpdir, Tmpdir.*
+//   setModelURL: is never sent                              what is not in the table cannot be sent
+//   what killed processes left is swept by a marker outside Staging.WhatAProcessKilled, unit Staging.*
+//   an unload deletes the staged folder, another's too      Staging.AnUnloadElsewhere
+//   code 10 by one route, not by the other                  Staging.Code10
+//   a pool around every call, compiles most of all          always
+//   an NSError dies with its pool                           Errors.EveryStage
+//   NO without an NSError                                   Errors.NoReason
+//   exceptions                                              Errors.AnException
+//   classes, selectors, encodings                           ApiTable.*
+//   binding by symbol index                                 Generations.GivesTheBits, Ports.TwoPorts
+//   rows of 64 bytes, rubbish in the padding                Ports.RowsArePadded, always
+//   sizes and strides from attributes; 16 KiB, 48 KiB       Ports.*
+//   fresh surfaces hold rubbish                             Ports.SurfacesAreLargeEnough
+//   attributes may be of any kind                           Ports.SpoiltAttributes, Ports.NumbersThat
+//   no surface as input and output of one call              Generations.OneBuffer, always
+//   surfaces are locked by the CPU, never during a run      always
+//   requests are made once                                  Generations.RequestsAreKept
+//   a release does not unload                               always
+//   an unload may fail                                      Errors.AnUnloadThatFails
+//   a descriptor keeps the weights in memory                Generations.TheDescriptorIsDropped
+//   the identifier is the one that we compute               Generations.GivesTheBits, AnotherName
+//   a load of what is not held compiles and writes files    Cache.AnEntryThatVanishes
+//   a held copy that is damaged, empty, gone, unloadable    Cache.ACorrupt, AnEmpty, AnEntry, AHeldProgram
+//   a held copy refused for want of room is not compiled    Cache.L8_2_AHeldProgramRefused
+//   compile, load, unload, purge one at a time in a process Threads.*
+//   15 s after a failed compile                             Errors.AfterAFailedCompile
+//   every error of both generations                         unit EngineErrorTable.*, Errors.*
+// clang-format on
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <thread>
 
 #include "ane_direct/content_id.h"
 #include "base/fp16.h"
@@ -194,6 +203,47 @@ TEST_P(Generations, AWrongIdentifierIsRefused) {
                             EXPECT_EQ(counters().compiles, 0);
                           }),
             0);
+}
+
+TEST_P(Generations, AnotherNameThanTheFrameworksIsNotLoaded) {
+  if (GetParam().route[0] == 'c') return;  // the client names programs itself
+  EXPECT_EQ(in_process_on(
+                machine_,
+                [&] {
+                  const auto apple = engine();
+                  const Status status = apple->load_program(content_id(doubling(3)), doubling(1)).status();
+                  EXPECT_EQ(status.code(), Code::kEngineUnavailable) << status.message();
+                  EXPECT_NE(status.message().find(content_id(doubling(1))), std::string::npos) << "found";
+                  EXPECT_NE(status.message().find(content_id(doubling(3))), std::string::npos) << "expected";
+                }),
+            0);
+}
+
+// Thread mode: several workers of one process.
+TEST(Threads, EnginesOfOneProcessCompileLoadAndUnloadOneAtATime) {
+  for (const char* route : {"in-memory", "client"}) {
+    Machine machine;
+    machine.knobs["stall_compile_ms"] = "5";
+    machine.knobs["stall_load_ms"] = "2";
+    EXPECT_EQ(in_process_on(machine,
+                            [&] {
+                              std::vector<std::thread> threads;
+                              for (int t = 0; t < 3; ++t)
+                                threads.emplace_back([&, t] {
+                                  const auto apple = engine_on(machine, route);
+                                  for (int i = 0; i < 5; ++i) {
+                                    const Program program = doubling(static_cast<float>(1 + i % 3), 64);
+                                    const std::string id = apple->identify(program);
+                                    if (t == 0 || !apple->probe_program(id, program))
+                                      (void)apple->compile(id, program);
+                                    (void)apple->load_program(id, program);
+                                  }
+                                });
+                              for (std::thread& thread : threads) thread.join();
+                              EXPECT_GT(counters().unloads_done, 0);
+                            }),
+              0);
+  }
 }
 
 TEST(Dialect, TheSystemDecidesUnlessTheOptionDoes) {

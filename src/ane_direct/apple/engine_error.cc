@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "ane_direct/content_id.h"
 #include "base/limits.h"
 
 namespace anelane::apple {
@@ -144,6 +145,15 @@ void append_words(const Foundation& foundation, Id error, std::string* text) {
       *text += (text->empty() ? "" : ": ") + *words;
 }
 
+// A path with a content identifier in it would fill a whole message: its first digits tell enough.
+std::string shorten_identifiers(std::string text) {
+  constexpr size_t kIdentifier = 194, kShown = 8;
+  for (size_t at = 0; at + kIdentifier <= text.size(); ++at)
+    if (is_content_id(std::string_view(text).substr(at, kIdentifier)))
+      text.replace(at + kShown, kIdentifier - kShown, "…");
+  return text;
+}
+
 }  // namespace
 
 EngineError read_error(const Foundation& foundation, Id error) {
@@ -169,6 +179,7 @@ EngineError read_error(const Foundation& foundation, Id error) {
     error = foundation.value_of(parts->user_info, "NSUnderlyingError");
     if (error == nullptr) error = foundation.value_of(parts->user_info, "NSUnderlyingErrorKey");
   }
+  read.text = shorten_identifiers(std::move(read.text));
   if (read.text.size() > limits::kMaxEngineText) read.text.resize(limits::kMaxEngineText);
   return read;
 }
