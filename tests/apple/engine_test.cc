@@ -229,7 +229,7 @@ TEST(Threads, EnginesOfOneProcessCompileLoadAndUnloadOneAtATime) {
                             [&] {
                               std::vector<std::thread> threads;
                               for (int t = 0; t < 3; ++t)
-                                threads.emplace_back([&, t] {
+                                threads.emplace_back([&] {
                                   const auto apple = engine_on(machine, route);
                                   for (int i = 0; i < 5; ++i) {
                                     const Program program = doubling(static_cast<float>(1 + i % 3), 64);

@@ -143,16 +143,16 @@ void AppleEngine::wait_after_failure() {
 Status AppleEngine::compile(const std::string& id, const Program& program) {
   if (id != content_id(program)) return error(Code::kInvalidArgument, "the identifier is not the program's");
   wait_after_failure();
-  bool staging_refused = false;
-  Status status = route_->compile(id, program, &staging_refused);
-  if (!status.ok() && staging_refused && may_switch_) {
+  CompileEnd end = CompileEnd::kBeforeService;
+  Status status = route_->compile(id, program, &end);
+  if (!status.ok() && end == CompileEnd::kStagingRefused && may_switch_) {
     log_line(LogLevel::kWarn, "from now on the engine is used by its client route: " + status.message());
     may_switch_ = false;
     ANELANE_TRY(open_client());
-    status = route_->compile(id, program, &staging_refused);
+    end = CompileEnd::kBeforeService;
+    status = route_->compile(id, program, &end);
   }
-  // Files that were refused did not reach the compiler.
-  if (!status.ok() && !staging_refused) failed_at_ms_ = options_.now_ms();
+  if (!status.ok() && end == CompileEnd::kFailedInService) failed_at_ms_ = options_.now_ms();
   return status;
 }
 

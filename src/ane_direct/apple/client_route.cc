@@ -61,7 +61,7 @@ class ClientRoute final : public Route {
   }
   const char* name() const override { return "client"; }
   bool probe(const std::string& id, const Program* program) override;
-  Status compile(const std::string& id, const Program& program, bool* staging_refused) override;
+  Status compile(const std::string& id, const Program& program, CompileEnd* end) override;
   Result<std::unique_ptr<LiveModel>> load(const std::string& id, const Program* program) override;
 
  private:
@@ -108,7 +108,7 @@ bool ClientRoute::probe(const std::string& id, const Program*) {
   return held.ok() && *held;
 }
 
-Status ClientRoute::compile(const std::string& id, const Program& program, bool*) {
+Status ClientRoute::compile(const std::string& id, const Program& program, CompileEnd* end) {
   const LifecycleLock one_at_a_time;
   ANELANE_TRY(sources_.write(id, program));
   ANELANE_ASSIGN(const Ref model, make_model(id));
@@ -120,12 +120,14 @@ Status ClientRoute::compile(const std::string& id, const Program& program, bool*
       fw.call_on<void>(Fn::kClientPurge, connection, model.get());
       return {};
     }));
-  return ask(fw, Stage::kCompile, "compile a program", [&](Id* problem) {
+  const Status status = ask(fw, Stage::kCompile, "compile a program", [&](Id* problem) {
     const Foundation make(fw);
     const Id options = make.dictionary({{make.string("kANEFModelType"), make.string("kANEFModelMIL")},
                                         {make.string("kANEFNetPlistFilenameKey"), make.string("model.mil")}});
     return fw.call_on<Bool>(Fn::kClientCompile, connection, model.get(), options, kQos, problem);
   });
+  if (!status.ok()) *end = CompileEnd::kFailedInService;
+  return status;
 }
 
 Result<std::unique_ptr<LiveModel>> ClientRoute::load(const std::string& id, const Program*) {

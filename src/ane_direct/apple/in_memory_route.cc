@@ -62,8 +62,8 @@ class InMemoryModel final : public LiveModel {
 
  private:
   void unload() {
-    const LifecycleLock one_at_a_time;
     const StagingLock lock = staging_.lock_if_staged(id_, limits::kStagingWaitMs);
+    const LifecycleLock one_at_a_time;
     const Framework& fw = *framework_;
     unload_twice([&] {
       return ask(fw, Stage::kUnload, "unload a program",
@@ -84,7 +84,7 @@ class InMemoryRoute final : public Route {
       : framework_(std::move(framework)), staging_(std::move(staging)) {}
   const char* name() const override { return "in-memory"; }
   bool probe(const std::string& id, const Program* program) override;
-  Status compile(const std::string& id, const Program& program, bool* staging_refused) override;
+  Status compile(const std::string& id, const Program& program, CompileEnd* end) override;
   Result<std::unique_ptr<LiveModel>> load(const std::string& id, const Program* program) override;
 
  private:
@@ -97,6 +97,7 @@ class InMemoryRoute final : public Route {
   Status take(const std::string& id, const Program* program);
   Status make_model(const std::string& id, const Program& program, Current* into);
   Result<bool> exists();
+  Status prepare_compile(const std::string& id, const Program& program, CompileEnd* end);
 
   FrameworkPtr framework_;
   StagingArea staging_;
@@ -163,28 +164,35 @@ bool InMemoryRoute::probe(const std::string& id, const Program* program) {
   return held.ok() && *held;
 }
 
-Status InMemoryRoute::compile(const std::string& id, const Program& program, bool* staging_refused) {
+// Names the program to the framework, checks where it will look for it, and takes an entry away that could
+// not be loaded: the compile might be answered with it.
+Status InMemoryRoute::prepare_compile(const std::string& id, const Program& program, CompileEnd* end) {
   const LifecycleLock one_at_a_time;
   // A fresh object: one that was told of a cached copy, or failed, goes its own ways.
   current_ = Current();
   ANELANE_TRY(take(id, &program));
-  const Framework& fw = *framework_;
   const std::string parent = current_.folder.substr(0, current_.folder.rfind('/'));
   if (!current_.folder.ends_with("/" + id) || !same_folder(parent, staging_.temp_folder())) {
-    *staging_refused = true;
+    *end = CompileEnd::kStagingRefused;
     return error(Code::kEngineUnavailable,
                  "the framework looks for programs in \"" + parent + "\", and this user's temp folder is " +
                      staging_.temp_folder() + ": unset TMPDIR, or set it to that folder");
   }
-  // An entry that could not be loaded must go, or the compile might be answered with it.
   ANELANE_ASSIGN(const bool held, exists());
-  if (held)
-    ANELANE_TRY(fw.guarded("remove a compiled program", [&]() -> Status {
-      fw.call_on<void>(Fn::kPurge, current_.model.get());
-      return {};
-    }));
+  if (!held) return {};
+  return framework_->guarded("remove a compiled program", [&]() -> Status {
+    framework_->call_on<void>(Fn::kPurge, current_.model.get());
+    return {};
+  });
+}
+
+Status InMemoryRoute::compile(const std::string& id, const Program& program, CompileEnd* end) {
+  ANELANE_TRY(prepare_compile(id, program, end));
+  // Whoever waits for this lock does not hold the process's: who has this one needs that one for its load.
   ANELANE_ASSIGN(current_.staged,
                  staging_.stage(id, join_path(staging_.temp_folder(), id), program, limits::kCompileGateMs));
+  const LifecycleLock one_at_a_time;
+  const Framework& fw = *framework_;
   EngineError found;
   Status status = ask(
       fw, Stage::kCompile, "compile a program",
@@ -193,10 +201,9 @@ Status InMemoryRoute::compile(const std::string& id, const Program& program, boo
                                 problem);
       },
       &found);
-  if (!status.ok()) {
-    *staging_refused = is_staging_refusal(found);
-    current_ = Current();
-  }
+  if (status.ok()) return status;
+  *end = is_staging_refusal(found) ? CompileEnd::kStagingRefused : CompileEnd::kFailedInService;
+  current_ = Current();
   return status;
 }
 

@@ -24,13 +24,20 @@ class LiveModel {
   ProgramPorts ports_;
 };
 
+// How far a compile came that did not succeed.
+enum class CompileEnd : uint8_t {
+  kBeforeService,    // it did not reach the compiler
+  kStagingRefused,   // the system refused its files, which the other route may not meet
+  kFailedInService,  // the compiler has failed, and may have to start again
+};
+
 class Route {
  public:
   virtual ~Route() = default;
   virtual const char* name() const = 0;  // as options spell it
   virtual bool probe(const std::string& id, const Program* program) = 0;
-  // Refused staging, which the other route may not meet, sets *staging_refused.
-  virtual Status compile(const std::string& id, const Program& program, bool* staging_refused) = 0;
+  // *end is set when it fails.
+  virtual Status compile(const std::string& id, const Program& program, CompileEnd* end) = 0;
   // IO when the service holds nothing usable.
   virtual Result<std::unique_ptr<LiveModel>> load(const std::string& id, const Program* program) = 0;
 };
