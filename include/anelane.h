@@ -213,6 +213,31 @@ typedef struct anelane_tensor {
   uint32_t port; /* index as given by anelane_model_ports */
   uint32_t reserved;
 } anelane_tensor;
+/* A model of your own programs in memory: what program.json says in a folder (docs/programs.md). */
+typedef struct anelane_connection {
+  const char* input;  /* of this layer */
+  const char* output; /* of an earlier one: its name, or "LAYER.NAME" */
+} anelane_connection;
+typedef struct anelane_layer {
+  const char* mil; /* the text */
+  uint64_t mil_bytes;
+  const void* weights; /* the bytes of the weight file; NULL: none */
+  uint64_t weight_bytes;
+  const anelane_connection* connect; /* NULL: by names alone */
+  uint32_t connect_count;
+  uint32_t reserved; /* 0 */
+} anelane_layer;
+typedef struct anelane_program_rung {
+  uint32_t shape; /* its width: a name for it, from 1 */
+  uint32_t layer_count;
+  const anelane_layer* layers;
+} anelane_program_rung;
+typedef struct anelane_program {
+  uint32_t struct_size;
+  uint32_t rung_count; /* at most 16, all with as many layers */
+  const anelane_program_rung* rungs;
+  uint64_t reserved[2]; /* 0 */
+} anelane_program;
 typedef struct anelane_port {
   uint32_t struct_size;
   anelane_dtype dtype;
@@ -345,6 +370,12 @@ ANELANE_API anelane_status anelane_model_inspect(const char* path, anelane_model
 ANELANE_API anelane_status anelane_model_load(anelane_lane lane, const char* path,
                                               const anelane_model_options* options, uint64_t deadline,
                                               anelane_model* out, anelane_error* err);
+/* The same for programs in memory, which are copied before this returns, and given to every worker that is
+   started for the model: weights of hundreds of MB are better kept in files. Weights of one address and
+   length are taken as one file. Errors name "rung_64_layer_0.mil" and the like. */
+ANELANE_API anelane_status anelane_model_load_program(anelane_lane lane, const anelane_program* program,
+                                                      const anelane_model_options* options, uint64_t deadline,
+                                                      anelane_model* out, anelane_error* err);
 /* Takes no new work, lets running work end, ends the worker and gives its room back. Waits for that until the
    deadline; then it goes on without the caller (DEADLINE_EXCEEDED). Again: OK. Calls on the model answer
    RETIRED. */
@@ -359,6 +390,16 @@ ANELANE_API anelane_status anelane_model_get_info(anelane_model model, anelane_m
    pooling. A model of programs has those that no program of its own feeds or takes, sorted by name. */
 ANELANE_API anelane_status anelane_model_ports(anelane_model model, uint32_t shape, anelane_port* out,
                                                size_t cap, size_t* count, anelane_error* err);
+
+/* What can be said of one program without a lane, as JSON: "error", the compiler's own words with line and
+   column, or null; "dialect"; "functions"; "inputs" and "outputs" with "name", "dtype", "dims", "bytes";
+   "operations", how many of each; "weight_bytes"; "identifier", its name in the compile cache; "warnings"
+   with "rule", "line", "column", "message": sound text that some engine is reported to refuse or to get wrong
+   (docs/programs.md). Of a text that is no MIL, "error" alone. weights NULL: it has none. The compiler is
+   that of the software engine, whatever the machine. buf, cap and len as in anelane_lane_describe. Blocks for
+   file reads. IO. */
+ANELANE_API anelane_status anelane_mil_check(const char* path, const char* weights, char* buf, size_t cap,
+                                             size_t* len, anelane_error* err);
 
 /* ============================================================== residency */
 /* How long until the shape is resident, were it asked for now; 0 = resident. Where a part of it is not known

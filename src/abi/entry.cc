@@ -1,5 +1,7 @@
 #include "abi/entry.h"
 
+#include <algorithm>
+
 #include "lane/model_core.h"
 
 namespace anelane::abi {
@@ -87,6 +89,14 @@ Status start_and_wait(const std::shared_ptr<Operation>& op) {
   if (!op->start()) return op->lane()->closed_status();
   op->wait(UINT64_MAX);  // bounded: every operation ends by its own deadline or the lane's bounds
   return op->status();
+}
+
+void give_text(const std::string& text, char* buf, size_t cap, size_t* len) {
+  if (len != nullptr) *len = text.size();
+  if (cap == 0) return;
+  const size_t n = std::min(text.size(), cap - 1);
+  std::memcpy(buf, text.data(), n);
+  buf[n] = 0;
 }
 
 }  // namespace anelane::abi

@@ -92,6 +92,9 @@ T read_struct(const T* from, T defaults) {
   return defaults;
 }
 
+// The whole text, or the beginning that fits, with a NUL.
+void give_text(const std::string& text, char* buf, size_t cap, size_t* len);
+
 // Starts an operation whose end is announced; gives out its handle.
 Status start_announced(const std::shared_ptr<Operation>& op, anelane_done_fn fn, void* user, anelane_op* out);
 // Starts it, waits for its end, returns its status.

@@ -114,15 +114,6 @@ Result<LaneOptions> read_options(const anelane_lane_options* from) {
   return to;
 }
 
-// The whole text, or the beginning that fits, with a NUL.
-void give_text(const std::string& text, char* buf, size_t cap, size_t* len) {
-  if (len != nullptr) *len = text.size();
-  if (cap == 0) return;
-  const size_t n = std::min(text.size(), cap - 1);
-  std::memcpy(buf, text.data(), n);
-  buf[n] = 0;
-}
-
 anelane_lane_stats make_stats(Lane& lane) {
   const sched::Snapshot s = lane.driver().snapshot();
   anelane_lane_stats out{};

@@ -5,6 +5,7 @@
 // Order at a death: fault (the scheduler holds gate and charge) → the process is ended → exit confirmed
 // → the scheduler says when the replacement may start.
 #include <algorithm>
+#include <cstring>
 
 #include "ane_direct/sha256.h"
 #include "base/clock.h"
@@ -12,6 +13,7 @@
 #include "base/quiet_thread.h"
 #include "lane/driver.h"
 #include "lane/lane.h"
+#include "lane/port_layout.h"
 #include "scheduler/seed_costs.h"
 #include "worker/protocol.h"
 #include "worker/worker_handle.h"
@@ -21,8 +23,6 @@ namespace {
 
 using sched::Event;
 using sched::EventKind;
-
-constexpr uint64_t kArenaBays = 3;  // one for the holder of the stream, two for leases that map their ports
 
 worker::InitBody init_body(const Lane& lane, const ModelOptions& model, uint64_t arena_bytes) {
   const LaneOptions& o = lane.options();
@@ -107,6 +107,11 @@ void Driver::start_worker(std::shared_ptr<LaneModel> model, sched::Generation ge
     Result<std::unique_ptr<worker::WorkerHandle>> handle =
         [&]() -> Result<std::unique_ptr<worker::WorkerHandle>> {
       ANELANE_ASSIGN(arena, worker::Arena::create(model->bay_bytes * kArenaBays));
+      if (model->pack) {
+        if (!arena->holds(0, model->pack->size()))
+          return error(Code::kInternal, "the packed program is larger than the arena");
+        std::memcpy(arena->data(), model->pack->data(), model->pack->size());
+      }
       worker::LaunchOptions options;
       options.thread_mode = lane->options().thread_mode;
       if (!options.thread_mode) {
@@ -158,6 +163,7 @@ void Driver::launched(std::shared_ptr<LaneModel> model, sched::Generation genera
   load.rungs = model->options.rungs;
   load.shapes_per_model = options_.shapes_per_model;
   WorkerLink::Exchange x;
+  load.pack_bytes = model->pack ? model->pack->size() : 0;
   x.frame.type = worker::FrameType::kLoad;
   x.frame.body = worker::to_json(load).dump();
   x.timeout_ms = limits::kLoadExchangeMs;

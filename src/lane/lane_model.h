@@ -40,6 +40,7 @@ class LaneModel {
   ModelSummary summary;  // from the headers; the worker's report must agree
   std::string engine, vector_space;
   uint64_t bay_bytes = 0;
+  std::shared_ptr<const std::string> pack;  // of a model that was given in memory; for every worker anew
 
   // ---- any thread ----
   std::atomic<Phase> phase{Phase::kLoading};

@@ -6,33 +6,63 @@
 
 #include "lane/lane.h"
 #include "lane/port_layout.h"
+#include "models/program_model.h"
+#include "models/program_pack.h"
 
 namespace anelane {
 LoadOperation::LoadOperation(std::shared_ptr<LaneModel> model, uint64_t deadline_ns)
     : Operation(model->lane, deadline_ns), model_(std::move(model)) {}
 
-Result<std::shared_ptr<LoadOperation>> LoadOperation::make(std::shared_ptr<Lane> lane,
-                                                           const std::string& folder,
-                                                           const ModelOptions& options,
-                                                           uint64_t deadline_ns) {
+namespace {
+
+ModelOpenOptions open_options(const ModelOptions& options) {
   ModelOpenOptions open;
   open.rungs = options.rungs;
   open.name = options.name;
-  ANELANE_ASSIGN(ModelSummary summary, inspect_model(folder, open));
+  return open;
+}
+
+Result<std::shared_ptr<LaneModel>> make_model(std::shared_ptr<Lane> lane, const std::string& path,
+                                              const ModelOptions& options, ModelSummary summary) {
   if (summary.layers > lane->options().executable_budget)
-    return error(Code::kResourcesExhausted, folder + " needs " + std::to_string(summary.layers) +
+    return error(Code::kResourcesExhausted, path + " needs " + std::to_string(summary.layers) +
                                                 " programs for one shape, the lane's budget is " +
                                                 std::to_string(lane->options().executable_budget))
         .with_class(false)
         .with_retry_after(0)
         .with_limit(lane->options().executable_budget);
-  auto model = std::make_shared<LaneModel>(std::move(lane), folder, options);
+  auto model = std::make_shared<LaneModel>(std::move(lane), path, options);
   model->name = summary.name;
   model->last_failure.resize(summary.ladder.size());
   model->admissions.resize(summary.ladder.size());
   model->evictions.resize(summary.ladder.size(), 0);
   model->bay_bytes = bay_bytes_for(summary);
   model->summary = std::move(summary);
+  return model;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<LoadOperation>> LoadOperation::make(std::shared_ptr<Lane> lane,
+                                                           const std::string& folder,
+                                                           const ModelOptions& options,
+                                                           uint64_t deadline_ns) {
+  ANELANE_ASSIGN(ModelSummary summary, inspect_model(folder, open_options(options)));
+  ANELANE_ASSIGN(auto model, make_model(std::move(lane), folder, options, std::move(summary)));
+  return std::make_shared<LoadOperation>(std::move(model), deadline_ns);
+}
+
+Result<std::shared_ptr<LoadOperation>> LoadOperation::make_packed(std::shared_ptr<Lane> lane,
+                                                                  std::shared_ptr<const std::string> pack,
+                                                                  const ModelOptions& options,
+                                                                  uint64_t deadline_ns) {
+  ANELANE_ASSIGN(const std::unique_ptr<ProgramFiles> files, open_program_pack(pack));
+  ANELANE_ASSIGN(ModelSummary summary, inspect_program_model(*files, "program", open_options(options)));
+  ANELANE_ASSIGN(auto model, make_model(std::move(lane), "(memory)", options, std::move(summary)));
+  // The pack crosses in the arena, before any tensor does.
+  const uint64_t share = pack->size() / kArenaBays + 1;
+  model->bay_bytes = std::max(model->bay_bytes, (share + kBayPage - 1) / kBayPage * kBayPage);
+  model->pack = std::move(pack);
   return std::make_shared<LoadOperation>(std::move(model), deadline_ns);
 }
 

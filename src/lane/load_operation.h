@@ -13,6 +13,11 @@ class LoadOperation : public Operation {
   // Reads the folder's headers (blocks for file reads).
   static Result<std::shared_ptr<LoadOperation>> make(std::shared_ptr<Lane> lane, const std::string& folder,
                                                      const ModelOptions& options, uint64_t deadline_ns);
+  // A program model from memory: the pack is kept for replacements.
+  static Result<std::shared_ptr<LoadOperation>> make_packed(std::shared_ptr<Lane> lane,
+                                                            std::shared_ptr<const std::string> pack,
+                                                            const ModelOptions& options,
+                                                            uint64_t deadline_ns);
   LoadOperation(std::shared_ptr<LaneModel> model, uint64_t deadline_ns);
 
   // The loaded model, once; nullptr before a good end or when it was taken.

@@ -6,7 +6,6 @@ namespace anelane {
 namespace {
 
 constexpr uint64_t kRowAlign = 64;
-constexpr uint64_t kPage = 16384;
 constexpr uint64_t kBayMin = 256 * 1024;  // some dozens of short texts in one exchange
 
 uint64_t round_up(uint64_t value, uint64_t to) {
@@ -48,9 +47,9 @@ uint64_t bay_bytes_for(const ModelSummary& model) {
     const PortLayout last = port_layouts(model, shape).back();
     run = std::max(run, last.bay_offset + last.bytes);
   }
-  if (model.kind == ModelKind::kProgram) return round_up(run, kPage);
+  if (model.kind == ModelKind::kProgram) return round_up(run, kBayPage);
   const uint64_t embed = embed_layout(model.ceiling, 1, model.dim).bytes;
-  return round_up(std::max({run, embed, kBayMin}), kPage);
+  return round_up(std::max({run, embed, kBayMin}), kBayPage);
 }
 
 }  // namespace anelane

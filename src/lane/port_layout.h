@@ -21,6 +21,10 @@ struct PortLayout {
 
 std::vector<PortLayout> port_layouts(const ModelSummary& model, uint32_t shape);
 
+inline constexpr uint64_t kBayPage = 16384;  // bays begin at multiples of it
+inline constexpr uint64_t kArenaBays =
+    3;  // one for the holder of the stream, two for leases that map their ports
+
 // Bytes of one bay: holds the ports at the widest shape, and an embed exchange of at least one longest
 // sequence.
 uint64_t bay_bytes_for(const ModelSummary& model);

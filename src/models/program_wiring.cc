@@ -92,10 +92,11 @@ Result<uint32_t> Wirer::source(uint32_t layer, const Port& port) {
 
 Status Wirer::connect_layer(uint32_t layer) {
   const LayerPorts& from = layers_[layer];
-  for (const auto& [input, output] : from.connect) {
+  for (const auto& connection : from.connect) {
+    const std::string& name = connection.first;
     const auto& inputs = from.ports.inputs;
-    if (std::none_of(inputs.begin(), inputs.end(), [&](const Port& port) { return port.name == input; }))
-      return invalid(from.where, "connect: it has no input \"" + input.substr(0, 80) + "\"");
+    if (std::none_of(inputs.begin(), inputs.end(), [&](const Port& port) { return port.name == name; }))
+      return invalid(from.where, "connect: it has no input \"" + name.substr(0, 80) + "\"");
   }
   for (const Port& port : from.ports.inputs) {
     ANELANE_ASSIGN(const uint32_t tensor, source(layer, port));

@@ -5,6 +5,7 @@
 
 #include "ane_direct/apple/apple_engine.h"
 #include "ane_direct/apple/doctor_marker.h"
+#include "ane_direct/soft/compile.h"
 #include "ane_direct/soft/soft_engine.h"
 #include "base/log.h"
 
@@ -48,6 +49,10 @@ Result<std::unique_ptr<Engine>> choose_engine(const InitBody& init) {
     return make_soft(init);
   }
   return error(Code::kInvalidArgument, "engine \"" + init.engine + "\" is not one of soft, apple, auto");
+}
+
+Status compiler_opinion(const Program& program) {
+  return soft::compile_program(program).status();
 }
 
 }  // namespace anelane::worker

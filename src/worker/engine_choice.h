@@ -12,4 +12,8 @@ namespace anelane::worker {
 // There is no silent fallback: only "auto" may choose.
 Result<std::unique_ptr<Engine>> choose_engine(const InitBody& init);
 
+// What the software engine's compiler says of a program, without an engine. COMPILE_FAILED with line and
+// column.
+Status compiler_opinion(const Program& program);
+
 }  // namespace anelane::worker

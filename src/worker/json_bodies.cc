@@ -149,8 +149,12 @@ Result<HelloBody> parse_hello(std::string_view text) {
 }
 
 Json to_json(const LoadBody& body) {
-  Json json = Json::object().set("path", body.path).set("name", body.name).set("rungs", list(body.rungs));
-  return json.set("shapes_per_model", body.shapes_per_model);
+  return Json::object()
+      .set("path", body.path)
+      .set("name", body.name)
+      .set("rungs", list(body.rungs))
+      .set("pack_bytes", body.pack_bytes)
+      .set("shapes_per_model", body.shapes_per_model);
 }
 
 Result<LoadBody> parse_load(std::string_view text) {
@@ -160,6 +164,7 @@ Result<LoadBody> parse_load(std::string_view text) {
   members.want("name", &body.name);
   members.want("rungs", &body.rungs);
   members.want("shapes_per_model", &body.shapes_per_model);
+  members.want("pack_bytes", &body.pack_bytes);
   ANELANE_TRY(members.status());
   return body;
 }

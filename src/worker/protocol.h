@@ -91,6 +91,8 @@ struct LoadBody {
   std::string path, name;
   std::vector<uint32_t> rungs;    // empty: default ladder
   uint32_t shapes_per_model = 0;  // how many may be resident at once (L2.4); 0: the host did not say
+  // A packed program (models/program_pack.h) at the arena's beginning; 0: `path` is it.
+  uint64_t pack_bytes = 0;
 };
 struct LoadedBody {
   int32_t kind = 0;  // ModelKind

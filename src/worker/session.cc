@@ -10,7 +10,8 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "models/model.h"
+#include "models/program_model.h"
+#include "models/program_pack.h"
 #include "worker/engine_choice.h"
 #include "worker/fault_points.h"
 
@@ -125,10 +126,26 @@ Result<const Arena*> Session::arena() const {
   return static_cast<const Arena*>(arena_.get());
 }
 
+// The pack is copied out first: the host uses the arena for tensors as soon as the load is answered.
+Result<std::shared_ptr<const Model>> Session::open_packed(uint64_t bytes, const ModelOpenOptions& options) {
+  ANELANE_ASSIGN(const Arena* memory, arena());
+  if (!memory->holds(0, bytes)) return error(Code::kProtocol, "the packed program does not lie in the arena");
+  const auto pack = std::make_shared<const std::string>(reinterpret_cast<const char*>(memory->data()),
+                                                        static_cast<size_t>(bytes));
+  ANELANE_ASSIGN(const std::unique_ptr<ProgramFiles> files, open_program_pack(pack));
+  return open_program_model(*files, "program", options);
+}
+
 Result<Frame> Session::load(const Frame& request) {
   if (model_) return error(Code::kInternal, "this worker serves a model already; one worker has one model");
   ANELANE_ASSIGN(const LoadBody body, parse_load(request.body));
-  ANELANE_ASSIGN(auto opened, open_model(body.path, {body.rungs, body.name, engine_->info().dialect}));
+  const ModelOpenOptions options{body.rungs, body.name, engine_->info().dialect};
+  std::shared_ptr<const Model> opened;
+  if (body.pack_bytes != 0) {
+    ANELANE_ASSIGN(opened, open_packed(body.pack_bytes, options));
+  } else {
+    ANELANE_ASSIGN(opened, open_model(body.path, options));
+  }
   model_.emplace(*engine_, std::move(opened), LoaderOptions{}, *activity_, body.shapes_per_model);
   if (Status checked = model_->check_programs(); !checked.ok()) {
     model_.reset();  // as if it had not been opened: the next LOAD may be of a better one

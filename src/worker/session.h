@@ -6,6 +6,7 @@
 
 #include "ane_direct/engine.h"
 #include "base/status.h"
+#include "models/model.h"
 #include "worker/activity.h"
 #include "worker/arena.h"
 #include "worker/protocol.h"
@@ -29,6 +30,7 @@ class Session {
   // The reply to a request; an error becomes FAILED.
   Result<Frame> answer(const Frame& request);
   Result<Frame> load(const Frame& request);
+  Result<std::shared_ptr<const Model>> open_packed(uint64_t bytes, const ModelOpenOptions& options);
   Result<Frame> admit(const Frame& request);
   Result<Frame> evict(const Frame& request);
   Result<Frame> embed(const Frame& request);

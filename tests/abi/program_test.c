@@ -292,6 +292,191 @@ static void what_cannot_be_served_is_refused_with_its_place(void** state) {
   assert_int_equal(stats.models, 1);
 }
 
+/* ---- the same from memory ---- */
+
+static char* read_all(const char* name, uint64_t* bytes) {
+  char path[512];
+  snprintf(path, sizeof path, "%s/%s", EXAMPLE, name);
+  FILE* file = fopen(path, "rb");
+  assert_non_null(file);
+  char* data = malloc(1 << 16);
+  *bytes = fread(data, 1, 1 << 16, file);
+  fclose(file);
+  return data;
+}
+
+/* The example's two rungs in structs; everything in them is freed by free_program. */
+struct in_memory {
+  anelane_program program;
+  anelane_program_rung rungs[2];
+  anelane_layer layers[2][3];
+  anelane_connection connect[2];
+};
+
+static struct in_memory* make_program(void) {
+  struct in_memory* p = calloc(1, sizeof *p);
+  uint64_t up_bytes, down_bytes;
+  char *up = read_all("up.bin", &up_bytes), *down = read_all("down.bin", &down_bytes);
+  const uint32_t widths[] = {64, 128};
+  const char* stems[] = {"up", "activate", "down"};
+  p->connect[0] = (anelane_connection){"hidden", "g"};
+  p->connect[1] = (anelane_connection){"skip", "0.h"};
+  for (int r = 0; r < 2; r++) {
+    for (int i = 0; i < 3; i++) {
+      char name[32];
+      snprintf(name, sizeof name, "%s_%u.mil", stems[i], widths[r]);
+      p->layers[r][i].mil = read_all(name, &p->layers[r][i].mil_bytes);
+    }
+    p->layers[r][0].weights = up;
+    p->layers[r][0].weight_bytes = up_bytes;
+    p->layers[r][2].weights = down;
+    p->layers[r][2].weight_bytes = down_bytes;
+    p->layers[r][2].connect = p->connect;
+    p->layers[r][2].connect_count = 2;
+    p->rungs[r] = (anelane_program_rung){widths[r], 3, p->layers[r]};
+  }
+  p->program = (anelane_program){.struct_size = sizeof p->program, .rung_count = 2, .rungs = p->rungs};
+  return p;
+}
+
+static void free_program(struct in_memory* p) {
+  free((void*)p->layers[0][0].weights);
+  free((void*)p->layers[0][2].weights);
+  for (int r = 0; r < 2; r++)
+    for (int i = 0; i < 3; i++) free((void*)p->layers[r][i].mil);
+  memset(p, 0xa5, sizeof *p);
+  free(p);
+}
+
+static void from_memory_it_gives_the_same_bits_and_survives_a_crash(void** state) {
+  anelane_error err = NEW_ERROR();
+  (void)state;
+  struct result files[2], memory;
+  run_once(model, 64, &files[0]);
+  run_once(model, 128, &files[1]);
+  char* own = make_folder(); /* a lane of its own, so that there is one worker to kill */
+  anelane_lane_options options = options_in(own);
+  anelane_lane other;
+  assert_status(ANELANE_OK, anelane_lane_open(&options, in_ms(BOUND_MS), &other, &err), &err);
+  pid_t before[16], after[16];
+  const size_t children = children_of_self(before, 16);
+  struct in_memory* p = make_program();
+  anelane_model_options named;
+  anelane_model_options_init(&named, sizeof named);
+  named.name = "mine";
+  anelane_model mine;
+  assert_status(ANELANE_OK,
+                anelane_model_load_program(other, &p->program, &named, in_ms(BOUND_MS), &mine, &err), &err);
+  free_program(p); /* copied before the return */
+  for (int round = 0; round < 2; round++) {
+    run_once(mine, 64, &memory);
+    assert_memory_equal(&memory, &files[0], sizeof memory);
+    run_once(mine, 128, &memory);
+    assert_memory_equal(&memory, &files[1], sizeof memory);
+    if (round == 1) break;
+    const size_t now = children_of_self(after, 16);
+    for (size_t i = 0; i < now; i++) {
+      bool old = false;
+      for (size_t k = 0; k < children; k++) old |= after[i] == before[k];
+      if (!old) kill(after[i], SIGKILL);
+    }
+    anelane_lane_stats stats = {.struct_size = sizeof stats};
+    const uint64_t bound = in_ms(BOUND_MS);
+    while (stats.restarts == 0 && anelane_now_ns() < bound) {
+      anelane_lease lease;
+      if (anelane_lease_acquire(mine, 64, in_ms(BOUND_MS), &lease, &err) == ANELANE_OK)
+        anelane_lease_release(lease);
+      nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+      assert_status(ANELANE_OK, anelane_lane_get_stats(other, &stats, &err), &err);
+    }
+    assert_int_equal(stats.restarts, 1);
+  }
+  anelane_model_info info = {.struct_size = sizeof info};
+  assert_status(ANELANE_OK, anelane_model_get_info(mine, &info, &err), &err);
+  assert_int_equal(info.kind, ANELANE_PROGRAM);
+  close_lane(other);
+  remove_folder(own);
+}
+
+static void wrong_structs_are_refused(void** state) {
+  anelane_error err = NEW_ERROR();
+  anelane_model none = {0};
+  struct in_memory* p = make_program();
+  const struct in_memory good = *p;
+  (void)state;
+#define REFUSED_AS(code, says)                                                                               \
+  do {                                                                                                       \
+    assert_status((code), anelane_model_load_program(lane, &p->program, NULL, in_ms(BOUND_MS), &none, &err), \
+                  &err);                                                                                     \
+    assert_says(&err, says);                                                                                 \
+    *p = good;                                                                                               \
+  } while (0)
+  p->program.struct_size = 4;
+  REFUSED_AS(ANELANE_INVALID_ARGUMENT, "struct_size");
+  p->program.rung_count = 0;
+  REFUSED_AS(ANELANE_INVALID_ARGUMENT, "rung_count");
+  p->program.rung_count = 17;
+  REFUSED_AS(ANELANE_INVALID_ARGUMENT, "rung_count");
+  p->program.rungs = NULL;
+  REFUSED_AS(ANELANE_INVALID_ARGUMENT, "rung_count");
+  p->program.reserved[1] = 1;
+  REFUSED_AS(ANELANE_INVALID_ARGUMENT, "reserved");
+  p->rungs[1].shape = 64;
+  REFUSED_AS(ANELANE_INVALID_ARGUMENT, "rung 64 is given twice");
+  p->rungs[0].shape = 0;
+  REFUSED_AS(ANELANE_MODEL_INVALID, "\"0\" is not a width");
+  p->rungs[0].layer_count = 0;
+  REFUSED_AS(ANELANE_INVALID_ARGUMENT, "rung 64");
+  p->rungs[0].layer_count = 513;
+  REFUSED_AS(ANELANE_INVALID_ARGUMENT, "512");
+  p->rungs[0].layers = NULL;
+  REFUSED_AS(ANELANE_INVALID_ARGUMENT, "rung 64");
+  p->layers[0][1].mil = NULL;
+  REFUSED_AS(ANELANE_INVALID_ARGUMENT, "rung_64_layer_1: mil must not be NULL");
+  p->layers[0][1].weight_bytes = 9;
+  REFUSED_AS(ANELANE_INVALID_ARGUMENT, "rung_64_layer_1: weights must not be NULL");
+  p->layers[0][1].reserved = 1;
+  REFUSED_AS(ANELANE_INVALID_ARGUMENT, "reserved");
+  p->layers[0][1].connect_count = 1;
+  REFUSED_AS(ANELANE_INVALID_ARGUMENT, "connect must not be NULL");
+  p->connect[1].output = NULL;
+  REFUSED_AS(ANELANE_INVALID_ARGUMENT, "connect must not be NULL");
+  p->connect[1].input = "hidden";
+  REFUSED_AS(ANELANE_INVALID_ARGUMENT, "\"hidden\" is named twice");
+  p->connect[1].output = "1.h";
+  REFUSED_AS(ANELANE_MODEL_INVALID, "which no earlier layer gives");
+  p->layers[1][1].mil_bytes = 40;
+  REFUSED_AS(ANELANE_MODEL_INVALID, "(memory)/rung_128_layer_1.mil: InvalidMILProgram: line 2");
+  p->layers[0][0].weight_bytes = 100;
+  REFUSED_AS(ANELANE_COMPILE_FAILED, "layer 0 (rung_64_layer_0.mil)");
+  p->layers[0][0].weight_bytes = UINT64_C(1) << 40; /* nothing of it is read */
+  REFUSED_AS(ANELANE_INVALID_ARGUMENT, "keep weights of that size in files");
+  assert_status(ANELANE_INVALID_ARGUMENT, anelane_model_load_program(lane, NULL, NULL, 0, &none, &err), &err);
+  assert_status(ANELANE_INVALID_ARGUMENT, anelane_model_load_program(lane, &p->program, NULL, 0, NULL, &err),
+                &err);
+  assert_int_equal(none.bits, 0);
+  free_program(p);
+}
+
+static void a_program_can_be_checked_without_a_lane(void** state) {
+  anelane_error err = NEW_ERROR();
+  char text[4096];
+  size_t length = 0;
+  (void)state;
+  assert_status(ANELANE_OK,
+                anelane_mil_check(EXAMPLE "/up_64.mil", EXAMPLE "/up.bin", text, sizeof text, &length, &err),
+                &err);
+  assert_int_equal(strlen(text), length);
+  assert_non_null(strstr(text, "\"error\":null"));
+  assert_non_null(strstr(text, "\"name\":\"h\""));
+  assert_status(ANELANE_OK, anelane_mil_check(EXAMPLE "/up_64.mil", NULL, text, 10, &length, &err), &err);
+  assert_int_equal(strlen(text), 9);
+  assert_true(length > 9);
+  assert_status(ANELANE_IO, anelane_mil_check("/no/such.mil", NULL, text, sizeof text, &length, &err), &err);
+  assert_status(ANELANE_INVALID_ARGUMENT, anelane_mil_check(NULL, NULL, text, 1, NULL, &err), &err);
+  assert_status(ANELANE_INVALID_ARGUMENT, anelane_mil_check("x", NULL, NULL, 1, NULL, &err), &err);
+}
+
 static void a_chain_longer_than_the_budget_is_refused(void** state) {
   anelane_error err = NEW_ERROR();
   anelane_model none;
@@ -336,6 +521,9 @@ int main(void) {
       cmocka_unit_test(a_single_program_with_two_inputs_runs),
       cmocka_unit_test(what_cannot_be_served_is_refused_with_its_place),
       cmocka_unit_test(a_chain_longer_than_the_budget_is_refused),
+      cmocka_unit_test(from_memory_it_gives_the_same_bits_and_survives_a_crash),
+      cmocka_unit_test(wrong_structs_are_refused),
+      cmocka_unit_test(a_program_can_be_checked_without_a_lane),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

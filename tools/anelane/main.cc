@@ -12,6 +12,7 @@
 
 #include "describe.h"
 #include "embed.h"
+#include "mil.h"
 #include "ps.h"
 #include "replay.h"
 #include "report.h"
@@ -103,6 +104,38 @@ bool is_unknown_command(const CLI::App& app, int argc, char** argv, std::string*
   return true;
 }
 
+struct MilCommands {
+  CLI::App *check = nullptr, *run = nullptr;
+};
+
+MilCommands add_mil(CLI::App* app, MilCheckFlags* check, MilRunFlags* run) {
+  MilCommands commands;
+  CLI::App* mil = app->add_subcommand("mil", "Check or run one program of your own, written as MIL text");
+  mil->require_subcommand(1);
+  commands.check = mil->add_subcommand("check", "Print ports, operations and what compilers would object to");
+  commands.check->add_option("FILE", check->mil, "The text")->required();
+  commands.check->add_option("--weights", check->weights, "The weight file")->type_name("BLOB");
+  commands.check->add_flag("--json", check->json, "Print one JSON object");
+  commands.run = mil->add_subcommand("run", "Run the program once on a lane");
+  commands.run->add_option("FILE", run->mil, "The text")->required();
+  commands.run->add_option("--weights", run->weights, "The weight file")->type_name("BLOB");
+  commands.run
+      ->add_option("--input", run->inputs, "NAME=FILE.npy, NAME=zeros or NAME=random:SEED; for each input")
+      ->allow_extra_args(false)
+      ->type_name("NAME=WHAT");
+  commands.run->add_option("--output", run->outputs, "Write this output to a file; may be given again")
+      ->allow_extra_args(false)
+      ->type_name("NAME=FILE.npy");
+  commands.run->add_option("--repeat", run->repeat, "Run as often, print the shortest time (default: 1)")
+      ->check(CLI::Range(1u, 1'000'000u))
+      ->type_name("N");
+  commands.run->add_flag("--json", run->json, "Print one JSON object");
+  add_milliseconds(commands.run, "--deadline-ms", &run->deadline_ms,
+                   "Longest wait for everything (default: 600000)");
+  add_lane_flags(commands.run, &run->lane);
+  return commands;
+}
+
 int run(int argc, char** argv) {
   CLI::App app(
       "Embeds texts through libanelane: on the Neural Engine, or on the software engine that stands in for "
@@ -143,6 +176,10 @@ int run(int argc, char** argv) {
       ->type_name("DIR");
   ps_command->add_flag("--json", ps.json, "Print one JSON object");
 
+  MilCheckFlags mil_check;
+  MilRunFlags mil_run;
+  const MilCommands mil = add_mil(&app, &mil_check, &mil_run);
+
   CLI::App* version_command = app.add_subcommand("version", "Print the version");
 
   std::string record;
@@ -173,6 +210,8 @@ int run(int argc, char** argv) {
   if (version_command->parsed()) return print(version_line());
   if (describe_command->parsed()) return run_describe(describe);
   if (ps_command->parsed()) return run_ps(ps);
+  if (mil.check->parsed()) return run_mil_check(mil_check);
+  if (mil.run->parsed()) return run_mil(mil_run);
   if (replay_command->parsed()) return run_replay(record);
   if (selftest_command->parsed()) return run_selftest(selftest);
   return run_embed(embed);
