@@ -253,6 +253,10 @@ class Example(ToolCase):
         self.assertEqual((code, err), (DONE, ""))
         told = json.loads(out)
         self.assertEqual((told["kind"], told["layers"], told["rungs"]), ("program", 3, [64, 128]))
+        code, out, err = self.tool("describe", "--model", EXAMPLE)
+        self.assertEqual((code, err), (DONE, ""))
+        self.assertEqual([line.split()[0] for line in out.splitlines()],
+                         ["model", "kind", "architecture", "layers", "shapes", "host"])  # and nothing of texts
         err = self.refused(REFUSED, "embed", "--model", EXAMPLE, "--text", "x", *self.lane)
         self.assertIn("no tokenizer here", err)
 

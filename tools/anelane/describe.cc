@@ -51,8 +51,10 @@ void print_model(const std::string& name, const anelane_model_info& info) {
   std::printf("model         %s\n", name.c_str());
   std::printf("kind          %s\n", kind_name(info.kind));
   std::printf("architecture  %s\n", info.architecture);
-  std::printf("vector        %u numbers\n", info.dim);
-  std::printf("longest text  %u tokens\n", info.ceiling);
+  if (info.kind != ANELANE_PROGRAM) {
+    std::printf("vector        %u numbers\n", info.dim);
+    std::printf("longest text  %u tokens\n", info.ceiling);
+  }
   std::printf("layers        %u (programs of one shape)\n", info.layers);
   std::printf("shapes        %s\n", rung_list(info, ", ").c_str());
   std::printf("host memory   %.1f MB beside the engine's\n", static_cast<double>(info.host_bytes) / 1e6);

@@ -109,8 +109,11 @@ TEST_F(VaultUpkeep, TheUpkeepIsDoneOnceADay) {
 TEST_F(VaultUpkeep, AClockThatWentBackDoesNotEndTheUpkeep) {
   const ProgramStore store = open();
   put(store, "a");
+  now_ = kStart - 420 * kDay;
+  put(store, "old");
   now_ = kStart - 400 * kDay;
   open();  // the mark lies in the future: as none
+  EXPECT_FALSE(holds(store, "old"));
   EXPECT_TRUE(holds(store, "a"));
   now_ += limits::kVaultUnusedSeconds;
   put(store, "b");
@@ -140,6 +143,12 @@ TEST_F(VaultUpkeep, TheLeastRecentlyUsedGoWhereThereIsACeiling) {
   EXPECT_FALSE(holds(store, "third"));
   EXPECT_FALSE(holds(store, "fourth"));
   EXPECT_TRUE(holds(store, "large"));
+  now_ -= 1000;  // a clock that went back makes the new one the oldest: it stays all the same
+  put(store, "new", 2000);
+  EXPECT_TRUE(holds(store, "new"));
+  EXPECT_FALSE(holds(store, "large"));
+  now_ += 1000;
+  put(store, "large", 3000);
   const Status refused = store.store(id_of("huge"), std::vector<uint8_t>(3501));
   EXPECT_EQ(refused.code(), Code::kResourcesExhausted);
   EXPECT_TRUE(holds(store, "large"));

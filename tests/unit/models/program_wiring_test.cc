@@ -78,6 +78,12 @@ TEST(ProgramWiring, OneOutputMayFeedTwoInputsOfOneLayer) {
                             layer({port("a"), port("b")}, {port("y")}, {{"a", "h"}, {"b", "h"}})});
   ASSERT_TRUE(wiring.ok()) << wiring.status().message();
   EXPECT_EQ(wiring->layers[1].inputs[0], wiring->layers[1].inputs[1]);
+  // Its buffer is given back once: the two outputs after it are two buffers.
+  const auto longer = wire(
+      {layer({port("x")}, {port("h")}), layer({port("a"), port("b")}, {port("i")}, {{"a", "h"}, {"b", "h"}}),
+       layer({port("i")}, {port("j"), port("k")}), layer({port("j"), port("k")}, {port("y")})});
+  ASSERT_TRUE(longer.ok());
+  EXPECT_NE(longer->layers[2].outputs[0], longer->layers[2].outputs[1]);
 }
 
 TEST(ProgramWiring, ALongChainNeedsTwoBuffersAndNoCallHasOneOnBothSides) {
