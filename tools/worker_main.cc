@@ -6,6 +6,8 @@
 // death and go. SIGPIPE is ignored, so that a log line to a host that is gone is no event. SIGTERM keeps its
 // meaning.
 //
+// `anelane-worker --doctor OPTIONS` is for `anelane doctor`: the steps of worker/doctor.h on standard output.
+//
 // Log lines go to the pipe on descriptor 2 as "LEVEL text", one write each, whole or not at all: the pipe
 // never blocks, and what does not fit is counted and reported with the next line that does. Exit codes: 0 in
 // good order or owner gone, 1 on an error (its text is the last line), 2 started by hand, 3 forced after it
@@ -24,6 +26,8 @@
 #include <string_view>
 
 #include "base/log.h"
+#include "worker/doctor.h"
+#include "worker/engine_choice.h"
 #include "worker/owner_watch.h"
 #include "worker/protocol.h"
 #include "worker/worker_descriptors.h"
@@ -106,6 +110,26 @@ int serve() {
   return status.ok() ? 0 : 1;
 }
 
+// Each line goes out at once: the reader must know the step that this process died in.
+int examine(const char* text) {
+  const anelane::Result<worker::DoctorOptions> options = worker::parse_doctor_options(text);
+  if (!options.ok()) {
+    std::fprintf(stderr, "anelane-worker: %s\n", options.status().message().c_str());
+    return 2;
+  }
+  const auto print = [](const std::string& line) {
+    std::puts(line.c_str());
+    std::fflush(stdout);
+  };
+  return worker::run_doctor(*options, print) ? 0 : 1;
+}
+
+int leave_mark() {
+  const anelane::Status status = worker::mark_doctor_passed();
+  if (!status.ok()) std::fprintf(stderr, "anelane-worker: %s\n", status.message().c_str());
+  return status.ok() ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -113,6 +137,8 @@ int main(int argc, char** argv) {
     std::printf("anelane-worker %s\n", worker::build_id());
     return 0;
   }
+  if (argc == 3 && std::string_view(argv[1]) == "--doctor") return examine(argv[2]);
+  if (argc == 2 && std::string_view(argv[1]) == "--doctor-passed") return leave_mark();
   if (argc > 1 || !is_stream_socket(worker::kStreamFd) || !is_stream_socket(worker::kControlFd))
     return explain();
   return serve();

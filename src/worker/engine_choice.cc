@@ -5,6 +5,7 @@
 
 #include "ane_direct/apple/apple_engine.h"
 #include "ane_direct/apple/doctor_marker.h"
+#include "ane_direct/apple/system_checks.h"
 #include "ane_direct/soft/compile.h"
 #include "ane_direct/soft/soft_engine.h"
 #include "base/log.h"
@@ -53,6 +54,32 @@ Result<std::unique_ptr<Engine>> choose_engine(const InitBody& init) {
 
 Status compiler_opinion(const Program& program) {
   return soft::compile_program(program).status();
+}
+
+std::vector<EngineCheck> engine_checks(const InitBody& init) {
+  const char* report =
+      "a newer anelane may know this system: update it, or report this line; --engine soft computes in "
+      "software "
+      "meanwhile";
+  std::vector<EngineCheck> checks = {
+      {"staging", "unset TMPDIR, or set it to the folder that is named here", {}},
+      {"framework", report, {}},
+      {"classes", report, {}},
+      {"encodings", report, {}}};
+  const AppleEngineOptions options = default_apple_options();
+  if (init.engine == "soft" || options.paths.engine.empty()) return checks;
+  checks[0].check = [options] { return apple::check_staging_folder(options); };
+  checks[1].check = [paths = options.paths] { return apple::check_framework(paths); };
+  checks[2].check = [paths = options.paths] { return apple::check_classes(paths); };
+  checks[3].check = [paths = options.paths] { return apple::check_encodings(paths); };
+  return checks;
+}
+
+Status mark_doctor_passed() {
+  const AppleEngineOptions options = default_apple_options();
+  if (options.paths.engine.empty() || options.os_build.empty())
+    return error(Code::kEngineUnavailable, "this system has no Neural Engine that could have passed");
+  return apple::mark_doctor_passed(options.os_build);
 }
 
 }  // namespace anelane::worker

@@ -11,6 +11,7 @@
 #include <map>
 
 #include "describe.h"
+#include "doctor.h"
 #include "embed.h"
 #include "mil.h"
 #include "ps.h"
@@ -42,19 +43,27 @@ void add_choice(CLI::App* command, const std::string& flag, const std::map<std::
       ->type_name(choices);
 }
 
-// Whole milliseconds. CLI11's own check for numbers quotes the range of a double, all 309 digits of it.
-void add_milliseconds(CLI::App* command, const std::string& flag, uint64_t* value, const std::string& help) {
+// A whole number of `unit`. CLI11's own check for numbers quotes the range of a double, all 309 digits of it.
+template <typename Value>
+void add_number(CLI::App* command, const std::string& flag, const std::string& unit, Value* value,
+                const std::string& help) {
   const auto parse = [](const std::string& text, uint64_t* out) {
     const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), *out);
     return !text.empty() && fault == std::errc() && end == text.data() + text.size();
   };
-  const auto check = [parse](const std::string& text) {
+  const auto check = [parse, unit](const std::string& text) {
     uint64_t ignored = 0;
-    return parse(text, &ignored) ? std::string() : "expected whole milliseconds, got '" + text + "'";
+    return parse(text, &ignored) ? std::string() : "expected whole " + unit + ", got '" + text + "'";
   };
   command
       ->add_option_function<std::string>(
-          flag, [parse, value](const std::string& text) { parse(text, value); }, help)
+          flag,
+          [parse, value](const std::string& text) {
+            uint64_t number = 0;
+            parse(text, &number);
+            *value = number;
+          },
+          help)
       ->check(check)
       ->type_name("N");
 }
@@ -157,8 +166,8 @@ int run(int argc, char** argv) {
       ->allow_extra_args(false)
       ->type_name("FILE");
   embed_command->add_flag("--json", embed.json, "Print one JSON object with all vectors");
-  add_milliseconds(embed_command, "--deadline-ms", &embed.deadline_ms,
-                   "Longest wait for everything (default: 600000)");
+  add_number(embed_command, "--deadline-ms", "milliseconds", &embed.deadline_ms,
+             "Longest wait for everything (default: 600000)");
   add_lane_flags(embed_command, &embed.lane);
 
   DescribeFlags describe;
@@ -179,6 +188,22 @@ int run(int argc, char** argv) {
   MilCheckFlags mil_check;
   MilRunFlags mil_run;
   const MilCommands mil = add_mil(&app, &mil_check, &mil_run);
+
+  DoctorFlags doctor;
+  CLI::App* doctor_command =
+      app.add_subcommand("doctor", "Examine this machine step by step, and say what to do where it fails");
+  add_choice(doctor_command, "--engine", kEngines, &doctor.engine, "Which engine (default: auto)");
+  doctor_command
+      ->add_option("--cache-dir", doctor.cache_dir, "Folder of compiled programs (default: per user)")
+      ->type_name("DIR");
+  doctor_command
+      ->add_option("--temp-dir", doctor.temp_dir, "Folder for temporary files (default: the system's)")
+      ->type_name("DIR");
+  add_number(doctor_command, "--temp-space-min", "bytes", &doctor.temp_space_min,
+             "Free bytes that a compile needs there (default: 512 MiB)");
+  doctor_command->add_flag("--count-pool", doctor.count_pool,
+                           "Fill the engine with programs for a moment, to see how many it takes");
+  doctor_command->add_flag("--json", doctor.json, "Print one JSON object");
 
   CLI::App* version_command = app.add_subcommand("version", "Print the version");
 
@@ -212,6 +237,7 @@ int run(int argc, char** argv) {
   if (ps_command->parsed()) return run_ps(ps);
   if (mil.check->parsed()) return run_mil_check(mil_check);
   if (mil.run->parsed()) return run_mil(mil_run);
+  if (doctor_command->parsed()) return run_doctor(doctor);
   if (replay_command->parsed()) return run_replay(record);
   if (selftest_command->parsed()) return run_selftest(selftest);
   return run_embed(embed);

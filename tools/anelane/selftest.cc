@@ -7,8 +7,6 @@
 // Main thread only.
 #include "selftest.h"
 
-#include <unistd.h>
-
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +18,7 @@
 
 #include "reference_encoder.h"
 #include "report.h"
+#include "temp_folder.h"
 #include "tiny_model.h"
 
 namespace anelane_tool {
@@ -35,26 +34,6 @@ Fault fault_of(const anelane_error& err) {
   anelane_error_text(&err, text, sizeof text);
   return std::string(text);
 }
-
-// A folder that goes away with everything in it.
-class TempFolder {
- public:
-  TempFolder() {
-    std::error_code failed;
-    path_ = (std::filesystem::temp_directory_path(failed) / "anelane-selftest-XXXXXX").string();
-    if (failed || ::mkdtemp(path_.data()) == nullptr) path_.clear();
-  }
-  ~TempFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 class Selftest {
  public:
@@ -79,7 +58,7 @@ class Selftest {
 
   const SelftestFlags flags_;
   LaneFlags lane_;
-  TempFolder folder_;
+  TempFolder folder_{"anelane-selftest"};
   TinyModel tiny_;
   ProgressLine line_;
   std::optional<Session> session_;

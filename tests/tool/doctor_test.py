@@ -1,0 +1,161 @@
+"""anelane doctor: what it says of a healthy machine and of broken ones. Run by ctest like tool_test.py."""
+import json
+import os
+import signal
+import stat
+import sys
+import unittest
+
+from tool_test import BUILD, DONE, REFUSED, USAGE, ToolCase
+
+WORKER_STEPS = ["system", "chip", "temp folder", "cache folder", "signature", "staging", "framework", "classes", "encodings", "engine",
+                "temp space",
+                "compile", "load", "run", "reload", "timings", "pool"]
+STEPS = ["library", "worker", *WORKER_STEPS, "lane", "mark"]
+PROGRAM_STEPS = ["compile", "load", "run", "reload", "timings", "pool"]
+# On a system without Apple's framework and without signed programs.
+NOT_APPLICABLE = {"signature", "staging", "framework", "classes", "encodings", "mark"}
+
+
+class Doctor(ToolCase):
+    def doctor(self, *arguments, environment=None, cache=True):
+        """(exit code, the JSON object, {step: what it says})."""
+        folder = ["--cache-dir", self.make("cache")] if cache else []
+        code, out, err = self.tool("doctor", "--json", *folder, *arguments, environment=environment)
+        self.assertEqual(err, "")
+        self.assertEqual(out.count("\n"), 1)
+        report = json.loads(out)
+        return code, report, {step["step"]: step for step in report["steps"]}
+
+    def outcomes(self, steps):
+        return {name: step["outcome"] for name, step in steps.items()}
+
+    def assert_failed(self, answer, *failed):
+        """Exactly these steps failed, each with words and advice."""
+        code, report, steps = answer
+        self.assertEqual((code, report["passed"]), (REFUSED, False))
+        self.assertEqual([name for name, step in steps.items() if step["outcome"] == "failed"], list(failed))
+        for name in failed:
+            self.assertTrue(steps[name]["detail"] and steps[name]["advice"], steps[name])
+        # The real lane is not opened on a machine that is known to be broken, and no mark is left.
+        self.assertEqual(steps["lane"]["outcome"], "not reached")
+        self.assertIn(steps["mark"]["outcome"], ("not reached", "not applicable"))
+        return steps
+
+    def test_a_healthy_machine_in_json(self):
+        code, report, steps = self.doctor("--engine", "soft")
+        self.assertEqual(code, DONE, report)
+        self.assertEqual(list(report), ["version", "passed", "engine", "steps"])
+        self.assertEqual((report["passed"], report["engine"]), (True, "soft"))
+        self.assertEqual([step["step"] for step in report["steps"]], STEPS)
+        for step in report["steps"]:
+            self.assertEqual(list(step), ["step", "outcome", "detail", "advice", "ms"])
+            self.assertIsInstance(step["detail"], str)
+            self.assertIsInstance(step["ms"], (int, float))
+            self.assertIsNone(step["advice"])
+        # Nothing that was not done counts as passed.
+        expected = {name: "not applicable" if name in NOT_APPLICABLE | {"pool"} else "ok" for name in STEPS}
+        self.assertEqual(self.outcomes(steps), expected)
+        self.assertTrue(steps["worker"]["detail"].startswith(os.path.join(BUILD, "anelane-worker") + ", "))
+        self.assertRegex(steps["run"]["detail"], r"^4096 values, largest difference from double precision 0\.00")
+        self.assertRegex(steps["reload"]["detail"], r"^loaded from the cache in ")
+        self.assertRegex(steps["timings"]["detail"], r"^50 runs: median ")
+        self.assertIn("on the soft engine", steps["lane"]["detail"])
+
+    def test_a_healthy_machine_in_text(self):
+        code, out, err = self.tool("doctor", "--cache-dir", self.make("cache"))
+        self.assertEqual((code, err), (DONE, ""), out)
+        lines = out.splitlines()
+        self.assertEqual(len(lines), len(STEPS) + 1)
+        self.assertEqual(lines[-1], "doctor: nothing is wrong, on the soft engine")
+        for name, line in zip(STEPS, lines):
+            self.assertRegex(line, rf"^(ok|-) +{name} +\S")
+            self.assertEqual("not applicable" in line, line.startswith("-"), line)
+
+    def test_the_pool_is_counted_when_asked_for(self):
+        code, _, steps = self.doctor("--engine", "soft", "--count-pool")
+        self.assertEqual(code, DONE)
+        self.assertRegex(steps["pool"]["detail"], r"^(\d+) programs live at once, limit \1$")
+        self.assertEqual(steps["pool"]["outcome"], "ok")
+
+    def test_nothing_is_left_behind(self):
+        temp = self.make("tmp")
+        code, _, _ = self.doctor(environment={"TMPDIR": temp})
+        self.assertEqual((code, os.listdir(temp)), (DONE, []))
+
+    def test_a_tmpdir_that_is_none(self):
+        steps = self.assert_failed(self.doctor(environment={"TMPDIR": "/no/such/folder"}), "temp folder", "temp space")
+        self.assertIn("/no/such/folder, from TMPDIR: no file can be made in it: No such file", steps["temp folder"]["detail"])
+        self.assertIn("unset TMPDIR", steps["temp folder"]["advice"])
+        self.assertEqual({steps[name]["outcome"] for name in PROGRAM_STEPS}, {"not reached"})
+
+    def test_a_cache_that_cannot_be_written(self):
+        blocked = self.write("a file", b"")
+        answer = self.doctor("--cache-dir", os.path.join(blocked, "cache"), cache=False)
+        steps = self.assert_failed(answer, "cache folder")
+        self.assertIn("--cache-dir", steps["cache folder"]["advice"])
+        self.assertEqual({steps[name]["outcome"] for name in ("engine", "temp space", *PROGRAM_STEPS)}, {"not reached"})
+
+    def test_a_cache_folder_that_takes_no_file(self):
+        # Nobody can make a file there, root neither.
+        steps = self.assert_failed(self.doctor("--cache-dir", "/proc", cache=False), "cache folder")
+        self.assertIn("/proc: no file can be made in it", steps["cache folder"]["detail"])
+
+    def test_the_default_cache_is_that_of_the_user(self):
+        home = self.make("home")
+        code, _, steps = self.doctor("--engine", "soft", cache=False, environment={"XDG_CACHE_HOME": home})
+        self.assertEqual(code, DONE)
+        self.assertEqual(steps["cache folder"]["detail"], os.path.join(home, "anelane/programs"))
+
+    def test_a_temp_folder_that_is_too_full(self):
+        steps = self.assert_failed(self.doctor("--temp-space-min", str(1 << 60)), "temp space")
+        self.assertRegex(steps["temp space"]["detail"], r"^\d+ MiB free, a compile needs 1099511627776 MiB$")
+        self.assertIn("TEMP_SPACE_LOW", steps["temp space"]["advice"])
+        self.assertEqual({steps[name]["outcome"] for name in PROGRAM_STEPS}, {"not reached"})
+
+    def test_an_engine_that_is_not_here(self):
+        steps = self.assert_failed(self.doctor("--engine", "apple"), "engine")
+        self.assertIn("Neural Engine", steps["engine"]["detail"])
+        self.assertEqual(steps["mark"]["outcome"], "not applicable")
+
+    def worker_script(self, text):
+        path = self.write("worker", b"#!/bin/sh\n" + text.encode())
+        os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
+        return {"ANELANE_WORKER": path}
+
+    def test_no_worker(self):
+        steps = self.assert_failed(self.doctor(environment={"ANELANE_WORKER": "/no/such/worker"}), "worker")
+        self.assertIn("/no/such/worker (named by ANELANE_WORKER)", steps["worker"]["detail"])
+        self.assertEqual(steps["worker steps"]["outcome"], "not reached")
+
+    def test_a_worker_of_another_version(self):
+        steps = self.assert_failed(self.doctor(environment=self.worker_script("echo anelane-worker 9.9.9+abc\n")), "worker")
+        self.assertIn("anelane-worker 9.9.9+abc", steps["worker"]["detail"])
+        steps = self.assert_failed(self.doctor(environment=self.worker_script("exit 3\n")), "worker")
+        self.assertIn("ended with code 3", steps["worker"]["detail"])
+
+    def test_a_worker_that_dies_in_a_step(self):
+        """A crash of the framework ends the worker only, and is the failure of the step that it happened in."""
+        real = os.path.join(BUILD, "anelane-worker")
+        begin = '{"step":"framework","begin":true}'
+        died = self.worker_script(f"[ $1 = --version ] && exec {real} --version\necho '{begin}'\nkill -SEGV $$\n")
+        steps = self.assert_failed(self.doctor(environment=died), "framework")
+        self.assertEqual(steps["framework"]["detail"], f"the worker was killed by signal {int(signal.SIGSEGV)} in this step")
+        # Between two steps it is none of them.
+        end = '{"step":"framework","outcome":"ok","detail":"","advice":null,"ms":1}'
+        between = self.worker_script(f"[ $1 = --version ] && exec {real} --version\necho '{begin}'\necho '{end}'\nkill -SEGV $$\n")
+        steps = self.assert_failed(self.doctor(environment=between), "worker process")
+        self.assertEqual(steps["framework"]["outcome"], "ok")
+        garbage = self.worker_script(f"[ $1 = --version ] && exec {real} --version\necho hello\n")
+        self.assertIn("hello", self.assert_failed(self.doctor(environment=garbage), "worker process")["worker process"]["detail"])
+        silent = self.worker_script(f"[ $1 = --version ] && exec {real} --version\n")
+        self.assert_failed(self.doctor(environment=silent), "worker process")
+
+    def test_wrong_usage(self):
+        for arguments in (["--engine", "fast"], ["--temp-space-min", "-1"], ["--temp-space-min", "1.5"], ["now"]):
+            code, out, err = self.tool("doctor", *arguments)
+            self.assertEqual((code, out), (USAGE, ""), err)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v", *sys.argv[1:]])
