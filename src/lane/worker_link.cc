@@ -17,10 +17,11 @@ namespace {
 
 constexpr uint32_t kLogLinesPerSecond = 200;
 
-#ifdef MSG_NOSIGNAL
-constexpr int kNoSignal = MSG_NOSIGNAL;
+#ifdef __APPLE__
+// SO_NOSIGPIPE is set on the socket; the flag is newer than the oldest system that is served.
+constexpr int kNoSignal = 0;
 #else
-constexpr int kNoSignal = 0;  // SO_NOSIGPIPE is set on the socket
+constexpr int kNoSignal = MSG_NOSIGNAL;
 #endif
 
 Status crashed() {
