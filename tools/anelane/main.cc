@@ -139,8 +139,8 @@ MilCommands add_mil(CLI::App* app, MilCheckFlags* check, MilRunFlags* run) {
       ->check(CLI::Range(1u, 1'000'000u))
       ->type_name("N");
   commands.run->add_flag("--json", run->json, "Print one JSON object");
-  add_milliseconds(commands.run, "--deadline-ms", &run->deadline_ms,
-                   "Longest wait for everything (default: 600000)");
+  add_number(commands.run, "--deadline-ms", "milliseconds", &run->deadline_ms,
+             "Longest wait for everything (default: 600000)");
   add_lane_flags(commands.run, &run->lane);
   return commands;
 }
