@@ -57,4 +57,14 @@ Result<std::unique_ptr<Engine>> choose_engine(const InitBody& init) {
   return std::unique_ptr<Engine>(new CopyingEngine(std::move(engine)));
 }
 
+Status compiler_opinion(const Program&) {
+  return {};
+}
+std::vector<EngineCheck> engine_checks(const InitBody&) {
+  return {};
+}
+Status mark_doctor_passed() {
+  return error(Code::kUnsupported, "this engine only copies");
+}
+
 }  // namespace anelane::worker
