@@ -78,7 +78,7 @@ ANELANE_UNWATCHED int arrange_descriptors(ChildPlan* plan) {
     // Out of the way first: a source may have the number that another one needs.
     high[i] = static_cast<int>(
         syscall(SYS_fcntl, plan->source[static_cast<size_t>(i)], F_DUPFD_CLOEXEC, kMaxDescriptors));
-    if (high[i] < 0) return errno;
+    if (high[i] < 0) return errno == EINVAL ? EMFILE : errno;  // the limit is below kMaxDescriptors
   }
   for (int i = 0; i < plan->count; ++i) {
     if (high[i] < 0)
@@ -157,9 +157,14 @@ std::vector<char*> child_environment() {
   return entries;
 }
 
+// Of something that there may be more of another time.
+bool is_shortage(int why) {
+  return why == EAGAIN || why == ENOMEM || why == EMFILE || why == ENFILE;
+}
+
 Status start_error(const std::string& path, int why) {
   Status status = error(Code::kEngineUnavailable, "cannot start the worker " + path + ": " + errno_text(why));
-  return std::move(status).with_class(why == EAGAIN || why == ENOMEM || why == EMFILE || why == ENFILE);
+  return std::move(status).with_class(is_shortage(why));
 }
 
 siginfo_t wait_for(int pidfd, int flags, int* why) {
@@ -214,10 +219,12 @@ Result<SpawnedProcess> spawn(const SpawnRequest& request) {
 
 Result<UniqueFd> make_owner_handle() {
   UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, ::getpid(), 0)));
-  if (!fd)
-    return error(Code::kEngineUnavailable, "cannot make a handle on this process for its workers: " +
-                                               errno_text(errno) + " (Linux 5.4 or later is needed)");
-  return above_stdio(std::move(fd));
+  if (fd) return above_stdio(std::move(fd));
+  const int why = errno;
+  Status status = error(Code::kEngineUnavailable,
+                        "cannot make a handle on this process for its workers: " + errno_text(why) +
+                            (why == ENOSYS ? " (Linux 5.4 or later is needed)" : ""));
+  return std::move(status).with_class(is_shortage(why));
 }
 
 void kill_process(const SpawnedProcess& process) {
