@@ -41,6 +41,7 @@ void close(anelane_lane lane);
 void lease_benchmarks(const Settings& settings);
 void cancel_benchmarks(const Settings& settings);
 void run_benchmarks(const Settings& settings);
+void close_benchmarks(const Settings& settings);
 void embed_benchmarks(const Settings& settings);
 
 }  // namespace bench

@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   bench::lease_benchmarks(settings);
   bench::cancel_benchmarks(settings);
   bench::run_benchmarks(settings);
+  bench::close_benchmarks(settings);
   bench::embed_benchmarks(settings);
   return 0;
 }

@@ -15,7 +15,7 @@ run = subprocess.run([program, "--quick", model], check=True, capture_output=Tru
 lines = [json.loads(line) for line in run.stdout.splitlines()]
 names = [line["bench"] for line in lines]
 expected = ["build", "lease_release", "lease_two_threads_two_shapes", "lease_two_threads_one_shape", "cancel_many",
-            "cancel_while_a_compile_hangs", "run_mapped", "run_plain",
+            "cancel_while_a_compile_hangs", "run_mapped", "run_plain", "close",
             *["embed"] * 4, "admission"]
 if names != expected:
     sys.exit(f"expected {expected}, got {names}")
