@@ -5,10 +5,14 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "fixtures.h"
 #include "support.h"
@@ -173,12 +177,78 @@ static void a_thousand_embeds_from_eight_threads_and_nothing_left(void** state) 
   require(api.anelane_lane_close(lane, api.anelane_now_ns() + BOUND_MS * UINT64_C(1000000), &err), &err);
   assert_nothing_left(before, temp);
   free(before);
+  unsetenv("TMPDIR");
   remove_folder(temp);
   remove_folder(folder);
 }
 
-int main(void) {
+/* One visit of a host that unloads what it has used: a lane, and now and then a model and an embedding. */
+static void visit(const char* folder, bool work, bool close_it) {
+  static const int32_t ids[] = {2, 40, 41, 42, 3};
+  const anelane_tokens item = {ids, 5};
+  float row[TINY_DIM];
+  anelane_error err = NEW_ERROR();
+  anelane_lane_options options;
+  anelane_lane lane;
+  anelane_model model;
+  load_api(); /* which ends with a dlclose: nothing more may come from this visit's handle */
+  const uint64_t deadline = api.anelane_now_ns() + BOUND_MS * UINT64_C(1000000);
+  api.anelane_lane_options_init(&options, sizeof options);
+  options.lock_dir = folder;
+  options.engine = ANELANE_ENGINE_SOFT;
+  require(api.anelane_lane_open(&options, deadline, &lane, &err), &err);
+  if (work) {
+    require(api.anelane_model_load(lane, path_in(folder, "tiny"), NULL, deadline, &model, &err), &err);
+    require(api.anelane_embed(model, &item, 1, row, 0, NULL, deadline, &err), &err);
+  }
+  if (close_it) require(api.anelane_lane_close(lane, deadline, &err), &err);
+}
+
+static void f68_f70_a_hundred_visits_with_close_leave_nothing(void** state) {
+  char* folder = make_folder();
+  char* before = NULL;
+  (void)state;
+  write_tiny(path_in(folder, "tiny"), NULL);
+  for (int i = 0; i < 100; i++) {
+    visit(folder, i % 10 == 0, true);
+    if (i == 0) before = inventory(folder);
+  }
+  assert_nothing_left(before, folder);
+  free(before);
+  remove_folder(folder);
+}
+
+/* The lane of the first visit stays open and is the lane of all others. The end of the process is the end of
+ * it, quick and in good order, and the next process gets it. */
+static void f68_f70_a_hundred_visits_without_close_end_with_the_process(void** state) {
+  char* folder = make_folder();
+  int status = 0;
+  (void)state;
+  write_tiny(path_in(folder, "tiny"), NULL);
+  char* arguments[] = {"dlopen_test", folder, NULL};
+  pid_t pid;
+  assert_int_equal(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, arguments, environ), 0);
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
+  visit(folder, true, true);
+  /* Its workers have become ours, being orphans, and are gone. */
+  for (int i = 0; i < 1000 && waitpid(-1, NULL, WNOHANG) >= 0; i++)
+    nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+  assert_int_equal(children_of_self(&pid, 1), 0);
+  remove_folder(folder);
+}
+
+int main(int argc, char** argv) {
+  if (argc == 2) {
+    for (int i = 0; i < 100; i++) visit(argv[1], i % 50 == 0, false);
+    return 0;
+  }
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(a_thousand_embeds_from_eight_threads_and_nothing_left)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_thousand_embeds_from_eight_threads_and_nothing_left),
+      cmocka_unit_test(f68_f70_a_hundred_visits_with_close_leave_nothing),
+      cmocka_unit_test(f68_f70_a_hundred_visits_without_close_end_with_the_process),
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,7 +88,7 @@ static int role_exit_without_close(const char* folder) {
 
 /* ---- tests ---- */
 
-static void l8_4_the_second_process_compiles_nothing_and_gives_the_same_bits(void** state) {
+static void f11_l8_4_the_second_process_compiles_nothing_and_gives_the_same_bits(void** state) {
   char* folder = make_folder();
   char cold[8192], cached[8192];
   int out;
@@ -104,7 +104,7 @@ static void l8_4_the_second_process_compiles_nothing_and_gives_the_same_bits(voi
   remove_folder(folder);
 }
 
-static void l1_a_busy_lane_names_its_holder_and_is_free_after_its_death(void** state) {
+static void f71_l1_a_busy_lane_names_its_holder_and_is_free_after_its_death(void** state) {
   char* folder = make_folder();
   const anelane_lane_options options = options_in(folder);
   anelane_lane lane = {9};
@@ -185,7 +185,7 @@ static void exit_without_close_is_fine(void** state) {
   remove_folder(folder);
 }
 
-static void a_forked_child_is_told_so_and_disturbs_nobody(void** state) {
+static void f64_a_forked_child_is_told_so_and_disturbs_nobody(void** state) {
   char* folder = make_folder();
   const anelane_lane lane = open_in(folder);
   const anelane_model model = load_into(lane, test_model());
@@ -314,11 +314,11 @@ int main(int argc, char** argv) {
   if (argc == 3 && strcmp(argv[1], "hold") == 0) return role_hold(argv[2]);
   if (argc == 3 && strcmp(argv[1], "exit") == 0) return role_exit_without_close(argv[2]);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(l8_4_the_second_process_compiles_nothing_and_gives_the_same_bits),
-      cmocka_unit_test(l1_a_busy_lane_names_its_holder_and_is_free_after_its_death),
+      cmocka_unit_test(f11_l8_4_the_second_process_compiles_nothing_and_gives_the_same_bits),
+      cmocka_unit_test(f71_l1_a_busy_lane_names_its_holder_and_is_free_after_its_death),
       cmocka_unit_test(the_same_folder_again_is_the_same_lane_counted),
       cmocka_unit_test(exit_without_close_is_fine),
-      cmocka_unit_test(a_forked_child_is_told_so_and_disturbs_nobody),
+      cmocka_unit_test(f64_a_forked_child_is_told_so_and_disturbs_nobody),
       cmocka_unit_test(close_answers_those_who_wait),
       cmocka_unit_test(describe_and_stats_agree),
       cmocka_unit_test(stats_say_for_how_long_a_shape_has_been_compiled),

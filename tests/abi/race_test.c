@@ -68,7 +68,7 @@ static anelane_lane open_for_starters(const char* folder) {
   return lane;
 }
 
-static void every_start_that_meets_a_close_is_called_back_once_or_refused(void** state) {
+static void f63_every_start_that_meets_a_close_is_called_back_once_or_refused(void** state) {
   enum { ROUNDS = 150, LEAST = 10 };
   char* folder = make_folder();
   size_t began = 0, refused = 0;
@@ -226,7 +226,7 @@ static void no_bay_is_lost_where_a_mapping_meets_a_release(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_start_that_meets_a_close_is_called_back_once_or_refused),
+      cmocka_unit_test(f63_every_start_that_meets_a_close_is_called_back_once_or_refused),
       cmocka_unit_test(everybody_who_waits_is_told_of_the_close),
       cmocka_unit_test(no_bay_is_lost_where_a_mapping_meets_a_release),
   };

@@ -131,7 +131,7 @@ TEST_F(Scenario, S031_ACompileWhoseCallerLeftGoesOnAndStays) {
 TEST_F(Scenario, S032_AnEvictionWhoseCallerLeftIsDrained) {
   open("evict:freeze");
   anelane_error err = new_error();
-  for (const uint32_t shape : {64, 96, 128})
+  for (const uint32_t shape : {64u, 96u, 128u})
     require(anelane_admit(model_, shape, in_ms(kBoundMs), &err), "admit", err);
   faults_->arm();
   Started call;
@@ -203,7 +203,7 @@ TEST_F(Scenario, S050_RetiringWaitsForLeasesAndTellsThoseWhoQueue) {
   open("");
   anelane_error err = new_error();
   std::vector<anelane_lease> leases;
-  for (const uint32_t shape : {32, 64, 96, 128}) {
+  for (const uint32_t shape : {32u, 64u, 96u, 128u}) {
     leases.emplace_back();
     require(anelane_lease_acquire(model_, shape, in_ms(kBoundMs), &leases.back(), &err), "lease", err);
   }

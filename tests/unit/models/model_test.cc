@@ -63,7 +63,7 @@ TEST_F(ModelTest, L2_2_WantedRungsAreServedOrRefused) {
   expect_error(path, Code::kInvalidArgument, {"512 is beyond", "256"}, {.rungs = {128, 512}});
 }
 
-TEST_F(ModelTest, PathsThatAreNoCheckpointAreNamed) {
+TEST_F(ModelTest, F28_PathsThatAreNoCheckpointAreNamed) {
   ASSERT_TRUE(write_file_atomic(folder_.file("file"), "x").ok());
   expect_error(folder_.file("file"), Code::kIo, {"file", "it is a file"});
   expect_error(folder_.file("nowhere"), Code::kIo, {"nowhere", "no such folder"});
@@ -71,7 +71,7 @@ TEST_F(ModelTest, PathsThatAreNoCheckpointAreNamed) {
   expect_error("", Code::kIo, {"folder"});
 }
 
-TEST_F(ModelTest, FilesOfTheWrongKindAreErrorsAndNeverBlock) {
+TEST_F(ModelTest, F28_FilesOfTheWrongKindAreErrorsAndNeverBlock) {
   const std::string path = write(TinyCheckpoint());
   ASSERT_EQ(::unlink(folder_.file("config.json").c_str()), 0);
   ASSERT_EQ(::mkfifo(folder_.file("config.json").c_str(), 0600), 0);
@@ -83,6 +83,9 @@ TEST_F(ModelTest, FilesOfTheWrongKindAreErrorsAndNeverBlock) {
   ASSERT_EQ(::unlink(folder_.file("model.safetensors").c_str()), 0);
   ASSERT_EQ(::mkdir(folder_.file("model.safetensors").c_str(), 0700), 0);
   expect_error(path, Code::kIo, {"model.safetensors", "folder"});
+  ASSERT_EQ(::rmdir(folder_.file("model.safetensors").c_str()), 0);
+  ASSERT_EQ(::symlink("/dev/zero", folder_.file("model.safetensors").c_str()), 0);  // has no end
+  expect_error(path, Code::kIo, {"model.safetensors", "not a regular file"});
 }
 
 TEST_F(ModelTest, WeightsInAnotherFormAreUnsupportedByName) {
