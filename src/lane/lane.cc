@@ -2,8 +2,8 @@
 // one folder the same lane; whoever comes while the lane is being opened or closed waits for that to end.
 //
 // Closing, in order: new calls are refused → everybody who waits is answered CLOSED → workers are asked to
-// end; at the deadline, or after kCloseAskMs, they are killed → the lane thread ends → the last callbacks run →
-// the lock's descriptor is closed. So a close is bounded whatever deadline it was given (L6.5).
+// end; at the deadline, or after kCloseAskMs, they are killed → the lane thread ends → the last callbacks run
+// → the lock's descriptor is closed. So a close is bounded whatever deadline it was given (L6.5).
 #include "lane/lane.h"
 
 #include <unistd.h>
