@@ -1,0 +1,103 @@
+"""Sentences to vectors in one object, in the manner of sentence-transformers."""
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import errors
+from ._lane import Lane
+from ._numpy import need_numpy
+from ._retry import Retry
+from ._types import ModelInfo, StrPath
+
+if TYPE_CHECKING:
+    from ._vectors import FloatArray
+
+
+class SentenceEncoder:
+    """A lane with one model in it.
+
+    Opens a lane of its own (`options` are Lane's), or loads into `lane`, which stays open. Close it, or use it as a context
+    manager.
+    """
+
+    def __init__(self, path: StrPath, *, lane: Lane | None = None, timeout: float | None = None, **options: Any) -> None:
+        self._own_lane = lane is None
+        self.lane = Lane(timeout=timeout, **options) if lane is None else lane
+        try:
+            self.model = self.lane.load(path, timeout=timeout)
+        except BaseException:
+            if self._own_lane:
+                self.lane.close()
+            raise
+
+    @property
+    def info(self) -> ModelInfo:
+        """What the model is; store `info.vector_space` beside your vectors."""
+        return self.model.info
+
+    def encode(
+        self,
+        texts: str | Sequence[str],
+        batch_size: int = 32,
+        normalize: bool = True,
+        show_progress: bool = False,
+        *,
+        timeout: float | None = None,
+        retry: Retry = True,
+    ) -> FloatArray:
+        """One text: its vector. A list of texts: an array of shape (len(texts), dim).
+
+        `normalize` scales vectors to length one (where the model does so itself, it changes nothing). `timeout`: seconds for
+        one try of a batch. Nothing is truncated: SequenceTooLongError names the text (`item`, counted over all batches). An
+        empty list gives an array of shape (0, dim).
+        """
+        np = need_numpy("SentenceEncoder")
+        if batch_size < 1:
+            raise errors.make(errors.INVALID_ARGUMENT, f"batch_size is {batch_size}")
+        many = [texts] if isinstance(texts, str) else list(texts)
+        out = np.empty((len(many), self.model.info.dim), np.float32)
+        for first in range(0, len(many), batch_size):
+            batch = slice(first, min(first + batch_size, len(many)))
+            try:
+                self.model.embed(many[batch], out=out[batch], timeout=timeout, retry=retry)
+            except errors.Error as error:
+                if error.item is not None and first:  # counted in its batch
+                    error.item += first
+                    error.message = f"text {error.item}: {error.message}"
+                raise
+            if show_progress:
+                print(f"\r{batch.stop}/{len(many)} texts", end="", file=sys.stderr, flush=True)
+        if show_progress and many:
+            print(file=sys.stderr)
+        if normalize:
+            _normalize(np, out)
+        return out[0] if isinstance(texts, str) else out  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Retires the model, and closes the lane where it is the encoder's own. Again: nothing."""
+        self.model.close()
+        if self._own_lane:
+            self.lane.close()
+
+    def __enter__(self) -> SentenceEncoder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _normalize(np: Any, rows: Any) -> None:
+    """To length one in place; what has length one to within float32 keeps its bits."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    off = (np.abs(lengths - 1) > 1e-6) & (lengths > 0)
+    rows[off] /= lengths[off, None].astype(np.float32)
+
+
+def similarity(a: Any, b: Any) -> FloatArray:
+    """Cosines of every row of `a` with every row of `b`."""
+    np = need_numpy("similarity")
+    rows = [np.atleast_2d(np.asarray(x, np.float32)) for x in (a, b)]
+    first, second = (x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12) for x in rows)
+    return first @ second.T  # type: ignore[no-any-return]

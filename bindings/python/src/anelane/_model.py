@@ -1,0 +1,260 @@
+"""Models: loaded, asked for vectors and leases, retired."""
+from __future__ import annotations
+
+import ctypes
+import itertools
+import os
+import sys
+import threading
+from array import array
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import _abi, errors
+from ._lease import Lease, acquire_lease
+from ._library import NO_CALLBACK, Library, check, deadline_after, library, new_error, path_bytes
+from ._operation import Operation, Start, run_to_end, tell_unraisable
+from ._retry import Retry, retried
+from ._types import ModelInfo, Port, StrPath
+from ._vectors import CTokens, c_texts, into_array, into_rows
+
+if TYPE_CHECKING:
+    from ._lane import Lane
+    from ._vectors import FloatArray, Ids
+
+Progress = Callable[[int, int, int, "float | None"], object]
+
+_progress: dict[int, Progress] = {}
+_progress_numbers = itertools.count(1)
+_progress_lock = threading.Lock()
+
+
+def _progressed(user: int, shape: int, layer: int, layers: int, ms_left: int) -> None:
+    function = _progress.get(user)
+    if function is None:
+        return
+    try:
+        function(shape, layer, layers, ms_left / 1000 if ms_left else None)
+    except BaseException as error:  # it is the user's, and the thread is the library's
+        tell_unraisable(error, function)
+
+
+_on_progress = _abi.anelane_progress_fn(_progressed)
+
+
+class _ProgressEntry:
+    """Keeps a progress function callable as long as this lives."""
+
+    def __init__(self, function: Progress) -> None:
+        with _progress_lock:
+            self.number = next(_progress_numbers)
+        _progress[self.number] = function
+
+    def __del__(self) -> None:
+        _progress.pop(self.number, None)
+
+
+class Model:
+    """A loaded checkpoint, served by a worker of its own (from Lane.load).
+
+    Retire it with close(), as a context manager, or by dropping it. `timeout`s are seconds for one try; None: as long as
+    the lane's bounds allow. `retry`: True or a number of seconds asks again when an error says that it helps, sleeping as
+    it says. Ctrl-C cancels what is waited for. All methods may be called from any thread.
+    """
+
+    def __init__(self, lane: Lane, handle: _abi.anelane_model, progress: object) -> None:
+        """Use Lane.load."""
+        self._library = library()
+        self._handle = handle
+        self._lane = lane
+        self._progress = progress
+        self._retired = False
+        self._dim = self.info.dim
+
+    @property
+    def lane(self) -> Lane:
+        """The lane it was loaded into."""
+        return self._lane
+
+    @property
+    def info(self) -> ModelInfo:
+        """What it is; cached_rungs and first_ready are as of now."""
+        info, error = _abi.anelane_model_info(ctypes.sizeof(_abi.anelane_model_info)), new_error()
+        check(self._library.model_get_info(self._handle, ctypes.byref(info), ctypes.byref(error)), error)
+        return ModelInfo._of(info)
+
+    # ---- vectors ----
+    def embed(self, texts: Sequence[str], *, out: FloatArray | None = None, timeout: float | None = None,
+              retry: Retry = False) -> FloatArray:
+        """One vector for each text, in a float32 array of shape (len(texts), dim): a new one, or `out`.
+
+        Nothing is truncated: a text that is too long refuses the call before anything runs (SequenceTooLongError with
+        `item` and `limit`).
+        """
+        start, take = self._texts(texts, timeout), into_array(len(texts), self._dim, out)
+        return retried(retry, lambda: run_to_end(start, take))
+
+    def embed_ids(self, items: Sequence[Ids], *, out: FloatArray | None = None, timeout: float | None = None,
+                  retry: Retry = False) -> FloatArray:
+        """The same from token ids: lists, array.arrays or NumPy arrays, one for each vector. int32 arrays are not copied
+        on this side."""
+        start, take = self._ids(items, timeout), into_array(len(items), self._dim, out)
+        return retried(retry, lambda: run_to_end(start, take))
+
+    def embed_rows(self, texts: Sequence[str], *, timeout: float | None = None, retry: Retry = False) -> list[array[float]]:
+        """embed() without NumPy: an array.array of 32-bit floats for each text."""
+        start, take = self._texts(texts, timeout), into_rows(len(texts), self._dim)
+        return retried(retry, lambda: run_to_end(start, take))
+
+    def embed_ids_rows(self, items: Sequence[Ids], *, timeout: float | None = None,
+                       retry: Retry = False) -> list[array[float]]:
+        """embed_ids() without NumPy."""
+        start, take = self._ids(items, timeout), into_rows(len(items), self._dim)
+        return retried(retry, lambda: run_to_end(start, take))
+
+    def start_embed(self, texts: Sequence[str], *, out: FloatArray | None = None,
+                    timeout: float | None = None) -> Operation[FloatArray]:
+        """embed() without waiting: await it. `out` is written when the result is taken."""
+        return Operation(self._texts(texts, timeout), into_array(len(texts), self._dim, out))
+
+    def start_embed_ids(self, items: Sequence[Ids], *, out: FloatArray | None = None,
+                        timeout: float | None = None) -> Operation[FloatArray]:
+        """embed_ids() without waiting: await it."""
+        return Operation(self._ids(items, timeout), into_array(len(items), self._dim, out))
+
+    def start_embed_rows(self, texts: Sequence[str], *, timeout: float | None = None) -> Operation[list[array[float]]]:
+        """embed_rows() without waiting: await it."""
+        return Operation(self._texts(texts, timeout), into_rows(len(texts), self._dim))
+
+    def _texts(self, texts: Sequence[str], timeout: float | None) -> Start:
+        c, table = self._library, c_texts(texts)
+        return lambda fn, user, out, error: c.start_embed_texts(
+            self._handle, table, len(table), deadline_after(timeout), fn, user, out, error)
+
+    def _ids(self, items: Sequence[Ids], timeout: float | None) -> Start:
+        c, tokens = self._library, CTokens(items)
+        return lambda fn, user, out, error: c.start_embed(
+            self._handle, tokens.table, len(tokens.table), deadline_after(timeout), fn, user, out, error)
+
+    # ---- shapes ----
+    def ports(self, shape: int) -> list[Port]:
+        """The layouts that Lease.run takes at this shape: inputs first, then outputs."""
+        count, error = ctypes.c_size_t(), new_error()
+        ports: Any = None
+        while ports is None or count.value > len(ports):
+            ports = (_abi.anelane_port * max(count.value, 8))()
+            for port in ports:
+                port.struct_size = ctypes.sizeof(_abi.anelane_port)
+            check(self._library.model_ports(self._handle, shape, ports, len(ports), ctypes.byref(count),
+                                            ctypes.byref(error)), error)
+        return [Port._of(i, ports[i]) for i in range(count.value)]
+
+    def predict(self, shape: int) -> float:
+        """Seconds until the shape is resident, were it asked for now; 0: it is. Starts and promises nothing."""
+        ms, error = ctypes.c_uint64(), new_error()
+        check(self._library.predict(self._handle, shape, ctypes.byref(ms), ctypes.byref(error)), error)
+        return ms.value / 1000
+
+    def admit(self, shape: int, *, timeout: float | None = None, retry: Retry = False) -> None:
+        """Makes the shape resident and pins nothing. A wait that cannot end in time is refused at once:
+        ShapeCompilingError with retry_after."""
+        start = self._lease_start(shape, timeout)
+        retried(retry, lambda: run_to_end(start, lambda c, op: None))  # the lease goes with the operation
+
+    def lease(self, shape: int, *, timeout: float | None = None, retry: Retry = False) -> Lease:
+        """Makes the shape resident and pins it. It expires after the lane's lease_max_ms without a run."""
+        handle = acquire_lease(self._library, self._handle, shape)  # resident already: no wait, no thread
+        if handle is not None:
+            return Lease(self, shape, handle)
+        start = self._lease_start(shape, timeout)
+        return retried(retry, lambda: run_to_end(start, lambda c, op: self._take_lease(c, op, shape)))
+
+    def start_lease(self, shape: int, *, timeout: float | None = None) -> Operation[Lease]:
+        """lease() without waiting: await it."""
+        return Operation(self._lease_start(shape, timeout), lambda c, op: self._take_lease(c, op, shape))
+
+    def _lease_start(self, shape: int, timeout: float | None) -> Start:
+        c = self._library
+        return lambda fn, user, out, error: c.start_lease(self._handle, shape, deadline_after(timeout), fn, user, out, error)
+
+    def _take_lease(self, c: Library, op: _abi.anelane_op, shape: int) -> Lease:
+        handle, error = _abi.anelane_lease(), new_error()
+        check(c.op_lease(op, ctypes.byref(handle), ctypes.byref(error)), error)
+        return Lease(self, shape, handle)
+
+    # ---- the end of its life ----
+    def retire(self, *, timeout: float | None = None) -> None:
+        """Takes no new work, lets running work end, ends the worker. After `timeout` it goes on without the caller
+        (DeadlineExceededError)."""
+        self._retired = True
+        c = self._library
+        run_to_end(lambda fn, user, out, error: c.start_retire(self._handle, deadline_after(timeout), fn, user, out, error),
+                   lambda c, op: None)
+
+    def start_retire(self, *, timeout: float | None = None) -> Operation[None]:
+        """retire() without waiting: await it."""
+        self._retired = True
+        c = self._library
+        return Operation(lambda fn, user, out, error: c.start_retire(self._handle, deadline_after(timeout), fn, user, out, error),
+                         lambda c, op: None)
+
+    def close(self) -> None:
+        """Retires it where it has not been yet. Again, or after the lane's close: nothing."""
+        if self._retired:
+            return
+        try:
+            self.retire()
+        except (errors.ClosedError, errors.BadHandleError, errors.RetiredError, errors.ForkedError):
+            pass
+
+    def __enter__(self) -> Model:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_retired", True) or sys.is_finalizing():
+            return
+        op = _abi.anelane_op()  # nobody waits for it
+        if self._library.start_retire(self._handle, _abi.ANELANE_NO_DEADLINE, NO_CALLBACK, None, ctypes.byref(op), None) == 0:
+            self._library.op_release(op)
+
+    def __repr__(self) -> str:
+        return f"<anelane.Model of {self._dim} numbers{' (retired)' if self._retired else ''}>"
+
+
+def load_start(lane: Lane, path: StrPath, name: str | None, rungs: Sequence[int] | None, numerics: str | None,
+               progress: Progress | None, timeout: float | None) -> tuple[Start, object]:
+    """How to start a load, and what has to live as long as the model."""
+    c, options, handle, folder = library(), _abi.anelane_model_options(), lane._handle_open(), path_bytes(path)
+    c.model_options_init(ctypes.byref(options), ctypes.sizeof(options))
+    if name is not None:
+        options.name = os.fsencode(name)
+    if numerics is not None:
+        options.numerics = numerics.encode()
+    if rungs:
+        try:
+            options.rungs, options.rung_count = (ctypes.c_uint32 * len(rungs))(*rungs), len(rungs)
+        except TypeError as error:
+            raise errors.make(errors.INVALID_ARGUMENT, f"rungs: {error}") from None
+    entry = None
+    if progress is not None:
+        entry = _ProgressEntry(progress)
+        options.progress, options.progress_user = _on_progress, entry.number
+    start: Start = lambda fn, user, out, error: c.start_load(  # noqa: E731
+        handle, folder, ctypes.byref(options), deadline_after(timeout), fn, user, out, error)
+    return start, entry
+
+
+def take_model(c: Library, op: _abi.anelane_op, lane: Lane, keep: object) -> Model:
+    handle, error = _abi.anelane_model(), new_error()
+    check(c.op_model(op, ctypes.byref(handle), ctypes.byref(error)), error)
+    return Model(lane, handle, keep)
+
+
+def inspect(path: StrPath) -> ModelInfo:
+    """What Lane.load would serve, from the headers of a checkpoint folder. Needs no lane and no worker."""
+    info, error = _abi.anelane_model_info(ctypes.sizeof(_abi.anelane_model_info)), new_error()
+    check(library().model_inspect(path_bytes(path), ctypes.byref(info), ctypes.byref(error)), error)
+    return ModelInfo._of(info)
