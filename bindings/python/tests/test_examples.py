@@ -1,0 +1,281 @@
+"""The examples as their readers run them: notes found by meaning, and an OpenAI client's requests over HTTP."""
+import base64
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import unittest
+from array import array
+
+from support import BOUND_S, MINILM, SOURCE, TempCase
+from tiny import write_tiny
+
+EXAMPLES = os.path.join(SOURCE, "examples/python")
+NOTES = {"garden.md": "# Garden\n\nThe tomatoes need water twice a day in July.\n\nPrune the roses in March.",
+         "money/rates.txt": "The central bank raised interest rates; loans have become dearer.",
+         "bike.txt": "He repaired his bicycle with a borrowed wrench.", "empty.txt": "", "picture.png": "not a note"}
+
+
+class SearchNotes(TempCase):
+    def setUp(self):
+        self.notes = os.path.join(self.temp, self.id())
+        for name, text in NOTES.items():
+            self.write(name, text)
+
+    def write(self, name, text):
+        path = os.path.join(self.notes, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+
+    def run_example(self, *words, model=MINILM):
+        run = subprocess.run([sys.executable, os.path.join(EXAMPLES, "search_notes.py"), model, self.notes, *words, "--lane-dir",
+                              self.folder("lane")], capture_output=True, text=True, timeout=BOUND_S, check=False)
+        return run.returncode, run.stdout, run.stderr
+
+    def test_finds_by_meaning_and_embeds_only_what_changed(self):
+        code, out, err = self.run_example("Who fixed the bike?", "Borrowing is expensive")
+        self.assertEqual((code, err), (0, ""))
+        lines = out.splitlines()
+        self.assertEqual(lines[0], "4 notes embedded, 0 unchanged, 0 removed")
+        self.assertIn("bike.txt", lines[lines.index("Who fixed the bike?") + 1])
+        self.assertIn("money/rates.txt", lines[lines.index("Borrowing is expensive") + 1])
+        self.write("bike.txt", "The quarterly report is due on Friday. " * 300)  # longer than the model takes: cut in pieces
+        os.remove(os.path.join(self.notes, "garden.md"))
+        code, out, err = self.run_example("When is the report due?")
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(out.splitlines()[0], "1 notes embedded, 2 unchanged, 1 removed")
+        self.assertIn("bike.txt: The quarterly report", out.splitlines()[3])
+
+    def test_vector_spaces_are_never_mixed(self):
+        other = write_tiny(os.path.join(self.temp, "tiny"))
+        self.assertEqual(self.run_example()[0], 0)
+        code, out, err = self.run_example("anything", model=other)
+        self.assertEqual((code, out), (1, ""))
+        self.assertRegex(err, "holds vectors of the space .*--rebuild")
+        code, out, err = self.run_example("--rebuild", model=other)
+        self.assertEqual((code, out, err), (0, "4 notes embedded, 0 unchanged, 0 removed\n", ""))
+
+
+class Documentation(TempCase):
+    def test_the_blocks_of_the_page_run_as_they_stand(self):
+        with open(os.path.join(SOURCE, "docs/python.md"), encoding="utf-8") as f:
+            blocks = re.findall(r"```python\n(.*?)```", f.read(), re.S)
+        self.assertEqual(len(blocks), 4)
+        os.makedirs(os.path.join(self.temp, "models"))
+        os.symlink(MINILM, os.path.join(self.temp, "models/all-MiniLM-L6-v2"))
+        code = "\n".join((
+            "import asyncio, os, numpy as np", blocks[0], "lane = anelane.Lane()", "model = lane.load('models/all-MiniLM-L6-v2')",
+            "activations = np.ones(model.ports(128)[0].shape, np.float16)", blocks[1], "texts = ['one', 'two']", blocks[2],
+            "asyncio.run(main())", "texts = ['x', 'word ' * 600]", blocks[3]))
+        run = subprocess.run([sys.executable, "-c", code], cwd=self.temp, capture_output=True, text=True, timeout=BOUND_S, check=False,
+                             env={**os.environ, "HOME": self.temp, "XDG_CACHE_HOME": self.folder("cache"), "XDG_RUNTIME_DIR": self.temp})
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertRegex(run.stdout, r"(?s)0\.567.*text 1 is longer than 512 tokens")
+
+
+class Server:
+    """The example server on a port of its own."""
+
+    def __init__(self, model, lane, *flags):
+        self.process = subprocess.Popen([sys.executable, os.path.join(EXAMPLES, "openai_server.py"), model, "--port", "0", "--lane-dir",
+                                         lane, *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.line = self.process.stdout.readline()
+        if not self.line:
+            raise AssertionError(self.process.communicate(timeout=BOUND_S)[1])
+        self.port = int(self.line.split()[0].rsplit(":", 1)[1])
+
+    def request(self, method, path, body=None, headers=None):
+        """(status, decoded body, headers)."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=BOUND_S)
+        try:
+            data = body if body is None or isinstance(body, (bytes, str)) else json.dumps(body)
+            connection.request(method, path, data, headers or {})
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read()), answer.headers
+        finally:
+            connection.close()
+
+    def embed(self, given, **more):
+        return self.request("POST", "/v1/embeddings", {"model": "tiny", "input": given, **more})
+
+    def workers(self):
+        found = []
+        for task in os.listdir(f"/proc/{self.process.pid}/task"):
+            try:
+                with open(f"/proc/{self.process.pid}/task/{task}/children", encoding="ascii") as f:
+                    found += map(int, f.read().split())
+            except FileNotFoundError:  # a thread that has ended
+                pass
+        return found
+
+    def end(self, number=signal.SIGTERM):
+        """(exit code, what is left of stdout, stderr)."""
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=BOUND_S)
+        return self.process.returncode, out, err
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+
+class OpenAi(TempCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.tiny = write_tiny(os.path.join(cls.temp, "tiny"))
+        cls.server = Server(cls.tiny, cls.folder("lane"))
+
+    @classmethod
+    def tearDownClass(cls):
+        ended = cls.server.end()
+        super().tearDownClass()
+        assert ended == (0, "", ""), ended
+
+    def refused(self, status, answer, **fields):
+        self.assertEqual(answer[0], status, answer[1])
+        self.assertEqual(sorted(answer[1]), ["error"])
+        self.assertEqual(sorted(answer[1]["error"]), ["code", "message", "param", "type"])
+        for key, value in fields.items():
+            self.assertEqual(answer[1]["error"][key], value)
+
+    def test_it_says_where_and_what(self):
+        self.assertEqual(self.server.line, f"http://127.0.0.1:{self.server.port} serves tiny\n")
+        self.assertEqual(self.server.request("GET", "/health")[:2], (200, {"status": "ok", "model": "tiny", "busy": 0}))
+        self.assertEqual(self.server.request("GET", "/v1/models")[1]["data"][0]["id"], "tiny")
+
+    def test_every_form_of_input(self):
+        status, one, _ = self.server.embed("hello world")
+        self.assertEqual(status, 200)
+        self.assertEqual((one["object"], one["model"], list(one["usage"])), ("list", "tiny", ["prompt_tokens", "total_tokens"]))
+        self.assertEqual([(d["object"], d["index"], len(d["embedding"])) for d in one["data"]], [("embedding", 0, 64)])
+        many = self.server.embed(["a", "hello world", "", "null \0 byte"])[1]["data"]
+        self.assertEqual([d["index"] for d in many], [0, 1, 2, 3])
+        self.assertEqual(many[1]["embedding"], one["data"][0]["embedding"])
+        ids = self.server.embed([2, 40, 41, 3])[1]
+        self.assertEqual((len(ids["data"]), ids["usage"]["prompt_tokens"]), (1, 4))
+        batch = self.server.embed([[2, 40, 41, 3], [2, 3]])[1]
+        self.assertEqual((batch["data"][0]["embedding"], batch["usage"]["total_tokens"]), (ids["data"][0]["embedding"], 6))
+
+    def test_base64_is_the_same_floats(self):
+        floats = self.server.embed("hello", encoding_format="float")[1]["data"][0]["embedding"]
+        coded = self.server.embed("hello", encoding_format="base64", dimensions=64, user="me")[1]["data"][0]["embedding"]
+        self.assertEqual(array("f", base64.b64decode(coded)), array("f", floats))
+
+    def test_refusals_in_the_shape_of_openai(self):
+        too_long = self.server.embed(["ok", "a " * 300])
+        self.refused(400, too_long, code="context_length_exceeded", param="input", type="invalid_request_error")
+        self.assertIn("item 1", too_long[1]["error"]["message"])
+        for given in (None, [], [[]], 5, {}, [1.5], ["a", 5], [True], [[1], "x", None]):
+            self.refused(400, self.server.embed(given), param="input")
+        self.refused(400, self.server.embed([999999]), code="invalid_sequence")
+        self.refused(400, self.server.embed([2**40]), code="invalid_sequence")
+        self.refused(400, self.server.embed(["x"] * 2049), param="input")
+        self.refused(400, self.server.embed("x", dimensions=32), param="dimensions")
+        self.refused(400, self.server.embed("x", encoding_format="hex"), param="encoding_format")
+        self.refused(404, self.server.request("POST", "/v1/embeddings", {"model": "other", "input": "x"}), code="model_not_found")
+        self.refused(400, self.server.request("POST", "/v1/embeddings", "{"))
+        self.refused(400, self.server.request("POST", "/v1/embeddings", "[]"))
+        self.refused(404, self.server.request("POST", "/v1/nothing", "{}"))
+        self.refused(404, self.server.request("GET", "/nothing"))
+        self.refused(413, self.server.request("POST", "/v1/embeddings", "", {"Content-Length": str(1 << 30)}))
+        self.refused(411, self.server.request("POST", "/v1/embeddings", "", {"Content-Length": "x"}))
+
+    def test_requests_on_one_connection_and_at_once(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=BOUND_S)
+        for body in ({"model": "tiny", "input": "a"}, {"model": "no"}, {"model": "tiny", "input": "a"}):
+            connection.request("POST", "/v1/embeddings", json.dumps(body))
+            answer = connection.getresponse()
+            answer.read()
+            self.assertEqual(answer.status, 404 if body["model"] == "no" else 200)
+        connection.close()
+        got = []
+        threads = [threading.Thread(target=lambda i=i: got.append(self.server.embed(f"text {i}")[0])) for i in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(BOUND_S)
+        self.assertEqual(got, [200] * 16)
+
+    def test_a_client_that_goes_away_is_no_news(self):
+        with socket.create_connection(("127.0.0.1", self.server.port)) as connection:
+            connection.sendall(b"POST /v1/embeddings HTTP/1.1\r\nContent-Length: 100\r\n\r\n{")
+        self.assertEqual(self.server.embed("still there")[0], 200)
+
+
+class Waiting(TempCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.tiny = write_tiny(os.path.join(cls.temp, "tiny"))
+
+    def test_a_shape_that_is_not_ready_in_time_is_503_with_retry_after(self):
+        server = Server(self.tiny, self.folder("cold"), "--timeout", "1", "--no-prewarm")
+        self.addCleanup(server.kill)
+        (worker,) = server.workers()
+        os.kill(worker, signal.SIGSTOP)
+        status, body, headers = server.embed("a")
+        self.assertEqual(status, 503)
+        self.assertEqual(body["error"]["type"], "server_error")
+        self.assertEqual(body["error"]["code"], "shape_compiling")
+        self.assertGreaterEqual(int(headers["Retry-After"]), 1)
+        self.assertGreaterEqual(int(headers["Retry-After"]) * 1000, int(headers["retry-after-ms"]))
+        os.kill(worker, signal.SIGCONT)
+        for _ in range(100):
+            if server.embed("a")[0] == 200:
+                break
+            time.sleep(0.1)
+        self.assertEqual(server.embed("a")[0], 200)
+        self.assertEqual(server.end(), (0, "", ""))
+
+    def test_shape_compiling_is_told_by_its_name(self):
+        sys.path.insert(0, EXAMPLES)
+        self.addCleanup(sys.path.remove, EXAMPLES)
+        import anelane
+        import openai_server
+        error = anelane.ShapeCompilingError("SHAPE_COMPILING: …", transient=True, safe_to_retry=True, retry_after_ms=1300)
+        refused = openai_server.refusal(error)
+        self.assertEqual((refused.status, refused.headers), (503, {"Retry-After": "2", "retry-after-ms": "1300"}))
+        self.assertEqual(refused.body["error"]["code"], "shape_compiling")
+        self.assertEqual(openai_server.refusal(anelane.InternalError("x")).status, 500)
+
+    def test_sigterm_lets_requests_in_flight_end(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            server = Server(self.tiny, self.folder(f"end{number}"))
+            self.addCleanup(server.kill)
+            self.assertEqual(server.embed("a")[0], 200)
+            (worker,) = server.workers()
+            os.kill(worker, signal.SIGSTOP)
+            got = []
+            idle = socket.create_connection(("127.0.0.1", server.port))
+            self.addCleanup(idle.close)
+            asking = threading.Thread(target=lambda: got.append(server.embed("in flight")[0]))
+            asking.start()
+            for _ in range(BOUND_S * 20):
+                if server.request("GET", "/health")[1]["busy"] == 1:
+                    break
+                time.sleep(0.05)
+            server.process.send_signal(number)
+            time.sleep(0.3)
+            os.kill(worker, signal.SIGCONT)
+            asking.join(BOUND_S)
+            out, err = server.process.communicate(timeout=BOUND_S)
+            self.assertEqual((got, server.process.returncode, out, err), ([200], 0, "", ""))
+
+    def test_a_model_that_is_none_ends_it_with_a_line(self):
+        run = subprocess.run([sys.executable, os.path.join(EXAMPLES, "openai_server.py"), self.folder("none")], capture_output=True,
+                             text=True, timeout=BOUND_S, check=False)
+        self.assertEqual((run.returncode, run.stdout), (1, ""))
+        self.assertRegex(run.stderr, "^openai_server: [A-Z_]+: ")
+
+
+if __name__ == "__main__":
+    unittest.main()
