@@ -1,7 +1,6 @@
 """What the tests of the binding share: a lane of their own, a tiny model, what a process holds.
 
-Run by ctest with ANELANE_BUILD_DIR and ANELANE_SOURCE_DIR in the environment. The package is the one that is installed where
-ANELANE_TEST_INSTALLED is set, else the source tree's.
+Run by ctest with ANELANE_BUILD_DIR and ANELANE_SOURCE_DIR in the environment. The package is the source tree's.
 """
 import os
 import shutil
@@ -16,10 +15,9 @@ PACKAGE = os.path.join(SOURCE, "bindings/python/src")
 MINILM = os.environ.get("ANELANE_TEST_MODEL") or os.path.join(SOURCE, "models/all-MiniLM-L6-v2")
 BOUND_S = 240  # against hanging
 
-if not os.environ.get("ANELANE_TEST_INSTALLED"):
-    sys.path.insert(0, PACKAGE)
-    os.environ["PYTHONPATH"] = PACKAGE  # for children
-    os.environ["ANELANE_LIBRARY"] = os.path.join(BUILD, "libanelane.so")
+sys.path.insert(0, PACKAGE)
+os.environ["PYTHONPATH"] = PACKAGE  # for children
+os.environ["ANELANE_LIBRARY"] = os.path.join(BUILD, "libanelane.so")
 
 import anelane  # noqa: E402
 from tiny import write_tiny  # noqa: E402

@@ -66,6 +66,18 @@ class Closing(TempCase):
         self.assertEqual((children(), _lifetime._open), before[1:])
         self.assertEqual(descriptors(), before[0])
 
+    def test_a_dropped_model_is_retired(self):
+        with self.open() as lane:
+            model = lane.load(self.tiny)
+            self.assertEqual((lane.stats().models, len(children())), (1, 1))
+            del model
+            gc.collect()
+            for _ in range(BOUND_S * 100):
+                if lane.stats().models == 0 and not children():
+                    break
+                time.sleep(0.01)
+            self.assertEqual((lane.stats().models, children()), (0, []))
+
     def test_the_same_lane_again_is_counted(self):
         first, second = self.open(), self.open()
         model = first.load(self.tiny)
