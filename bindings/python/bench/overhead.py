@@ -71,8 +71,11 @@ def main():
     folder = tempfile.mkdtemp(prefix="anelane-python-bench-")
     rounds, calls = (3, 5) if arguments.quick else (400, 8)
     try:
-        with anelane.Lane(lock_dir=folder, engine="soft") as lane:
-            model = lane.load(arguments.model or write_tiny(os.path.join(folder, "tiny")))
+        with anelane.Lane(lock_dir=folder, engine="soft", soft_threads=1) as lane:
+            if arguments.model:
+                model = lane.load(arguments.model)
+            else:
+                model = lane.load(write_tiny(os.path.join(folder, "tiny")), rungs=[32, 256])
             shape, text = model.info.rungs[0], "hello world"
             out = (ctypes.c_float * model.info.dim)()
             handle = model._handle

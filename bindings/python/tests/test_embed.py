@@ -8,6 +8,7 @@ from array import array
 from support import BOUND_S, MINILM, SOURCE, LaneCase, TempCase, numpy, run_python
 
 import anelane
+from anelane import _abi
 
 
 class Golden(TempCase):
@@ -67,7 +68,8 @@ class Embed(LaneCase):
     def test_int32_arrays_are_not_copied(self):
         from anelane._vectors import CTokens, address_of
         ids, more = numpy.array([2, 40, 3], numpy.int32), array("i", [2, 41, 3])
-        table = CTokens([ids, more]).table
+        tokens = CTokens([ids, more])
+        table = (_abi.anelane_tokens * 2).from_address(tokens.address)
         self.assertEqual([table[0].ids.contents.value, table[0].count, table[1].count], [2, 3, 3])
         ids[0] = 7  # seen there: it is the same memory
         self.assertEqual(table[0].ids.contents.value, 7)

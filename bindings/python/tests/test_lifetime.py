@@ -174,6 +174,9 @@ class Processes(LaneCase):
         "a callback at the end": "ops = [model.start_embed_rows(['x']) for _ in range(50)]; "
                                  "[op.add_done_callback(lambda o: None) for op in ops]",
         "an exception": "lease = model.lease(128); array = lease.map(0).memory; raise SystemExit(3)",
+        # Names with an underscore go first: ends arrive while the interpreter is torn down.
+        "a slow finalizer": "import time\nclass Slow:\n    def __del__(self, sleep=time.sleep): sleep(0.5)\n"
+                            "ops = [model.start_embed_rows(['x'] * 10) for _ in range(50)]\n_slow = Slow()",
         "references in a cycle": "x = [model]; x.append(x); del lane, model, x",
     }
 
@@ -186,6 +189,7 @@ class Processes(LaneCase):
                     f"model = lane.load(sys.argv[2]); model.embed_rows(['x'])\n{code}\n", folder, self.tiny)
                 self.assertEqual((exit_code, out, err), (3 if "SystemExit" in code else 0, "", ""))
                 self.assertFalse(anelane.holder(folder).held)  # nothing of it lives on
+                self.assertNotIn("lane.state.json", os.listdir(folder))  # it was closed, not left to the end of the process
 
     def test_no_library_says_what_to_do(self):
         code, out, err = run_python("import anelane\ntry: anelane.version()\nexcept anelane.Error as e: print(e)",

@@ -22,6 +22,7 @@ _loaded: Library | None = None
 
 NO_CALLBACK = _abi.anelane_done_fn()
 NO_DEADLINE = _abi.ANELANE_NO_DEADLINE
+_ERROR_BYTES = ctypes.sizeof(_abi.anelane_error)
 
 
 class Library:
@@ -42,14 +43,18 @@ class Library:
                 function.restype = returned
                 function.argtypes = arguments
                 setattr(self, name.removeprefix("anelane_"), function)
-            # The address alone: a float* would cost a pointer object each time.
-            self.op_floats.argtypes = [*self.op_floats.argtypes[:1], ctypes.POINTER(ctypes.c_void_p),
-                                       *self.op_floats.argtypes[2:]]
+            # Addresses as numbers: pointer objects would cost more than the calls.
+            self._take_address(self.op_floats, 1, ctypes.POINTER(ctypes.c_void_p))
+            self._take_address(self.start_embed, 1, ctypes.c_void_p)
         except AttributeError as error:
             raise errors.make(errors.PROTOCOL, f"{path} is another libanelane than this package needs: {error}") from None
         if self.abi_version() != _abi.ANELANE_ABI_VERSION:
             raise errors.make(errors.PROTOCOL, f"{path} has ABI {self.abi_version()}; this package needs "
                                                f"{_abi.ANELANE_ABI_VERSION}: use a library of its version")
+
+    @staticmethod
+    def _take_address(function: Any, place: int, kind: Any) -> None:
+        function.argtypes = [*function.argtypes[:place], kind, *function.argtypes[place + 1 :]]
 
     def __getattr__(self, name: str) -> Any:  # what setattr has not set; tells type checkers that the rest is there
         raise AttributeError(name)
@@ -120,7 +125,7 @@ def library() -> Library:
 
 
 def new_error() -> _abi.anelane_error:
-    return _abi.anelane_error(ctypes.sizeof(_abi.anelane_error))
+    return _abi.anelane_error(_ERROR_BYTES)
 
 
 def check(status: int, error: _abi.anelane_error) -> None:

@@ -134,7 +134,7 @@ class Model:
     def _ids(self, items: Sequence[Ids], timeout: float | None) -> Start:
         c, tokens = self._library, CTokens(items)
         return lambda fn, user, out, error: c.start_embed(
-            self._handle, tokens.table, len(tokens.table), deadline_after(timeout), fn, user, out, error)
+            self._handle, tokens.address, tokens.count, deadline_after(timeout), fn, user, out, error)
 
     # ---- shapes ----
     def ports(self, shape: int) -> list[Port]:
