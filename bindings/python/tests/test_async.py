@@ -143,7 +143,10 @@ class Asyncio(LaneCase):
         stopped(self)
         before, self.kept = self.lane.stats().cancelled, []
 
+        complaints = []
+
         async def wait_in_vain():
+            asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
             task = asyncio.ensure_future(self.await_lease(256))
             await asyncio.sleep(0.05)
             self.assertFalse(task.done())
@@ -152,8 +155,12 @@ class Asyncio(LaneCase):
                 await task
             with self.assertRaises(asyncio.TimeoutError):
                 await asyncio.wait_for(self.await_lease(256), 0.05)
+            while not all(op.done() for op in self.kept):
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.1)  # the loop hears of ends that nobody waits for any more
 
         self.run_async(wait_in_vain())
+        self.assertEqual(complaints, [])
         for _ in range(2000):
             if self.lane.stats().cancelled - before == 2:
                 break
