@@ -83,6 +83,8 @@ class Leases(LaneCase):
             "view": lambda: part.copy(), "repr": lambda: repr(array), "str": lambda: str(array), "function": lambda: numpy.sum(array),
             "concatenate": lambda: numpy.concatenate([array, array]), "tolist": lambda: array.tolist(), "T": lambda: array.T,
             "iter": lambda: list(array), "fill": lambda: array.fill(1), "shape": lambda: array.shape, "==": lambda: array == 1,
+            "!=": lambda: 1 != array, "<": lambda: array < 1, "in": lambda: 1 in array, "bool": lambda: bool(array),
+            "float": lambda: float(part), "int": lambda: int(part),
             "copyto": lambda: numpy.copyto(array, 1), "new array": lambda: mapped.array, "memory": lambda: mapped.memory,
             "run": lambda: self.lease.run({0: mapped}), "map": lambda: self.lease.map(0)}
         for name, use in uses.items():

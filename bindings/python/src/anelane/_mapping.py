@@ -139,6 +139,22 @@ if numpy is not None:
         def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
             return function(*_plain(args), **_plain(kwargs))
 
+        def __bool__(self) -> bool:
+            return bool(_plain(self))
+
+        def __float__(self) -> float:
+            return float(_plain(self))
+
+        def __int__(self) -> int:
+            return int(_plain(self))
+
+        # Older NumPys make errors of comparisons a "not equal".
+        def __eq__(self, other: Any) -> Any:
+            return _plain(self) == _plain(other)
+
+        def __ne__(self, other: Any) -> Any:
+            return _plain(self) != _plain(other)
+
         def __getitem__(self, key: Any) -> Any:
             _check(self)
             return super().__getitem__(key)
