@@ -21,6 +21,8 @@ from typing import Any
 ANELANE_ABI_VERSION = 1
 ANELANE_NO_DEADLINE = 2**64 - 1
 ANELANE_LANE_PREWARM = 1
+ANELANE_LANE_APPLE_IN_MEMORY = 2
+ANELANE_LANE_APPLE_CLIENT = 4
 ANELANE_OK = 0
 ANELANE_INVALID_ARGUMENT = 1
 ANELANE_BAD_HANDLE = 2
@@ -182,6 +184,42 @@ class anelane_tensor(Structure):
     ]
 
 
+class anelane_connection(Structure):
+    _fields_ = [
+        ("input", c_char_p),
+        ("output", c_char_p),
+    ]
+
+
+class anelane_layer(Structure):
+    _fields_ = [
+        ("mil", c_char_p),
+        ("mil_bytes", c_uint64),
+        ("weights", c_void_p),
+        ("weight_bytes", c_uint64),
+        ("connect", POINTER(anelane_connection)),
+        ("connect_count", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class anelane_program_rung(Structure):
+    _fields_ = [
+        ("shape", c_uint32),
+        ("layer_count", c_uint32),
+        ("layers", POINTER(anelane_layer)),
+    ]
+
+
+class anelane_program(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("rung_count", c_uint32),
+        ("rungs", POINTER(anelane_program_rung)),
+        ("reserved", c_uint64 * 2),
+    ]
+
+
 class anelane_port(Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -280,10 +318,17 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
         anelane_lane, c_char_p, POINTER(anelane_model_options), c_uint64, POINTER(anelane_model),
         POINTER(anelane_error),
     ]),
+    "anelane_model_load_program": (c_int32, [
+        anelane_lane, POINTER(anelane_program), POINTER(anelane_model_options), c_uint64, POINTER(anelane_model),
+        POINTER(anelane_error),
+    ]),
     "anelane_model_retire": (c_int32, [anelane_model, c_uint64, POINTER(anelane_error)]),
     "anelane_model_get_info": (c_int32, [anelane_model, POINTER(anelane_model_info), POINTER(anelane_error)]),
     "anelane_model_ports": (c_int32, [
         anelane_model, c_uint32, POINTER(anelane_port), c_size_t, POINTER(c_size_t), POINTER(anelane_error),
+    ]),
+    "anelane_mil_check": (c_int32, [
+        c_char_p, c_char_p, c_char_p, c_size_t, POINTER(c_size_t), POINTER(anelane_error),
     ]),
     "anelane_predict": (c_int32, [anelane_model, c_uint32, POINTER(c_uint64), POINTER(anelane_error)]),
     "anelane_admit": (c_int32, [anelane_model, c_uint32, c_uint64, POINTER(anelane_error)]),
