@@ -123,6 +123,41 @@ TEST_F(AppleLane, EmbedsWithTheBitsOfTheSoftwareEngineAndCompilesOnce) {
   }
 }
 
+// Models of the caller's own programs: several outputs, and a tensor that skips a layer.
+TEST_F(AppleLane, TheCallersOwnProgramsGiveTheSameBitsToo) {
+  constexpr uint32_t kWidth = 64, kChannels = 32;
+  std::vector<uint16_t> x(kChannels * kWidth);
+  for (uint32_t i = 0; i < x.size(); ++i) x[i] = static_cast<uint16_t>(0x2c00 + i * 37 % 1024);
+  std::vector<std::vector<uint16_t>> results;
+  for (const anelane_engine engine : {ANELANE_ENGINE_SOFT, ANELANE_ENGINE_APPLE}) {
+    ASSERT_EQ(open(engine), ANELANE_OK) << text();
+    anelane_model own = {};
+    ASSERT_EQ(anelane_model_load(lane_, ANELANE_SOURCE_DIR "/examples/programs/residual", nullptr,
+                                 in_ms(kBoundMs), &own, error()),
+              ANELANE_OK)
+        << text();
+    anelane_lease lease = {};
+    ASSERT_EQ(anelane_lease_acquire(own, kWidth, in_ms(kBoundMs), &lease, error()), ANELANE_OK) << text();
+    std::vector<uint16_t> out(kWidth + x.size());
+    anelane_tensor in = {}, outs[2] = {};
+    in.data = x.data();
+    in.bytes = 2 * x.size();
+    in.port = 0;
+    outs[0].data = out.data();
+    outs[0].bytes = 2 * kWidth;
+    outs[0].port = 1;
+    outs[1].data = out.data() + kWidth;
+    outs[1].bytes = 2 * x.size();
+    outs[1].port = 2;
+    ASSERT_EQ(anelane_run(lease, &in, 1, outs, 2, in_ms(kBoundMs), error()), ANELANE_OK) << text();
+    anelane_lease_release(lease);
+    results.push_back(out);
+    close();
+  }
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_NE(results[0], std::vector<uint16_t>(results[0].size()));
+}
+
 TEST_F(AppleLane, TheRouteAndTheDialectAreLaneOptions) {
   ASSERT_EQ(open(ANELANE_ENGINE_APPLE, ANELANE_LANE_APPLE_CLIENT), ANELANE_OK) << text();
   embed(5);

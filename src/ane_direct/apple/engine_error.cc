@@ -52,7 +52,7 @@ constexpr std::array kRows{
     // before.
     Row{kEngine, 54, "", Code::kResourcesExhausted, kFull, true},
     Row{kAnyDomain, kAnyCode, "no ANE resources", Code::kResourcesExhausted, kFull, true},
-    Row{kEngine, kAnyCode, "underlying=0x5)", Code::kResourcesExhausted, kFull, true},
+    Row{kEngine, kAnyCode, "(underlying=0x5)", Code::kResourcesExhausted, kFull, true},
     Row{kEngine, 6, "(0x5)", Code::kResourcesExhausted, kFull, true},
     Row{kEngine, 4, "(0x5)", Code::kResourcesExhausted, kFull, true},
     Row{kAnyDomain, kAnyCode, "must re-compile", Code::kResourcesExhausted, kFull, true},
@@ -126,6 +126,12 @@ const char* stage_name(Stage stage) {
   return "";
 }
 
+// What decided stands in front: a reader with little room for messages loses their ends.
+std::string quoted(std::string_view words) {
+  if (words.empty()) return {};
+  return words.front() == '(' ? " " + std::string(words) : " (" + std::string(words) + ")";
+}
+
 bool contains(std::string_view text, std::string_view words) {
   return text.find(words) != std::string_view::npos;
 }
@@ -196,7 +202,7 @@ Status classify(Stage stage, const EngineError& found) {
     if ((row.domain == kAnyDomain || row.domain == found.domain) &&
         (row.code == kAnyCode || row.code == found.code) && (!row.load_only || stage == Stage::kLoad) &&
         (row.words.empty() || contains(found.text, row.words)))
-      return error(row.meaning, place + ": " + row.hint + ": " + original);
+      return error(row.meaning, place + ": " + row.hint + quoted(row.words) + ": " + original);
   return error(unknown(stage), place + ": " + original);
 }
 
