@@ -14,6 +14,9 @@ set(CMAKE_RANLIB "${tools}/ranlib" CACHE FILEPATH "")
 # its signature.
 set(CMAKE_INSTALL_NAME_TOOL "${CMAKE_COMMAND}" CACHE FILEPATH "")
 
+# LLVM's linker signs files for arm64 only, unless it is told to. The engine's service serves nobody without an identity.
+add_link_options(-Wl,-adhoc_codesign)
+
 # The compiler driver knows system, machine and the oldest release that is served.
 set(CMAKE_OSX_SYSROOT "" CACHE STRING "")
 set(CMAKE_OSX_ARCHITECTURES "" CACHE STRING "")
