@@ -40,6 +40,7 @@
 //   every error of both generations                         unit EngineErrorTable.*, Errors.*
 // clang-format on
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <thread>
@@ -243,6 +244,28 @@ TEST(Threads, EnginesOfOneProcessCompileLoadAndUnloadOneAtATime) {
                             }),
               0);
   }
+}
+
+// Between its compile and its load the first holds the program's staging lock, and its load needs the
+// process's.
+TEST(Threads, WhoWaitsForAnothersStagingDoesNotKeepItFromItsLoad) {
+  const Machine machine;
+  EXPECT_EQ(in_process_on(machine,
+                          [&] {
+                            const Program program = doubling();
+                            const auto first = engine_on(machine, "in-memory");
+                            const std::string id = first->identify(program);
+                            ASSERT_TRUE(first->compile(id, program).ok());
+                            std::thread second([&] {
+                              const auto engine = engine_on(machine, "in-memory");
+                              EXPECT_TRUE(engine->compile(id, program).ok());
+                              EXPECT_TRUE(engine->load_program(id, program).ok());
+                            });
+                            ::usleep(200'000);  // by then it waits
+                            (void)first->load_program(id, program);
+                            second.join();
+                          }),
+            0);
 }
 
 TEST(Dialect, TheSystemDecidesUnlessTheOptionDoes) {
