@@ -1,0 +1,95 @@
+// The C library as a table of its functions: opened at a path, linked, or found where this system keeps libraries. A table is checked
+// whole before it is used, and never closed: operations of it may be under way in other threads.
+package import CAnelane
+
+/// libanelane itself.
+///
+/// Most programs never name it: ``Lane/open(_:library:deadline:)`` takes ``standard``.
+public final class Library: @unchecked Sendable {
+  package let c: UnsafePointer<canelane_functions>
+  /// Where it was found, for messages.
+  public let path: String
+  let log: LogHub
+
+  /// Opens the library at a path; a name without a slash is searched as the system does.
+  public convenience init(path: String) throws(AneLaneError) {
+    try self.init(table: Self.open(path), name: path)
+  }
+
+  package init(table: UnsafePointer<canelane_functions>, name: String) throws(AneLaneError) {
+    guard table.pointee.abi_version() == ANELANE_ABI_VERSION else {
+      throw AneLaneError(
+        .protocolMismatch, "PROTOCOL",
+        "\(name) has ABI \(table.pointee.abi_version()); this package needs \(ANELANE_ABI_VERSION): use a library of its version")
+    }
+    c = table
+    path = name
+    log = LogHub(table)
+  }
+
+  private static func open(_ path: String?) throws(AneLaneError) -> UnsafePointer<canelane_functions> {
+    var why = [CChar](repeating: 0, count: 512)
+    let count = why.count
+    let table = why.withUnsafeMutableBufferPointer { canelane_open(path, $0.baseAddress, count) }
+    if let table { return table }
+    throw AneLaneError(.engineUnavailable, "ENGINE_UNAVAILABLE", String(decoding: why.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self))
+  }
+
+  /// The library of this process: what `ANELANE_LIBRARY` names, else what the program is linked with, else the one that the system finds.
+  public static func standard() throws(AneLaneError) -> Library { try found.get() }
+
+  static func chosen(_ library: Library?) throws(AneLaneError) -> Library {
+    if let library { return library }
+    return try standard()
+  }
+
+  private static let found: Result<Library, AneLaneError> = {
+    do throws(AneLaneError) {
+      if let named = environment("ANELANE_LIBRARY"), !named.isEmpty { return .success(try Library(path: named)) }
+      if let table = try? open(nil) { return .success(try Library(table: table, name: "the library of this process")) }
+      #if canImport(Darwin)
+        return .success(try Library(path: "libanelane.0.dylib"))
+      #else
+        return .success(try Library(path: "libanelane.so.0"))
+      #endif
+    } catch {
+      return .failure(
+        AneLaneError(error.code, error.name, error.message + ". Name the library in ANELANE_LIBRARY, link it, or use Library(path:)"))
+    }
+  }()
+
+  /// Its version, "0.1.0+…".
+  public var version: String { String(cString: c.pointee.version()!) }
+
+  /// The code's name, `SHAPE_COMPILING` say.
+  func statusName(_ status: anelane_status) -> String { c.pointee.status_name(status).map { String(cString: $0) } ?? "UNKNOWN" }
+
+  /// What the lane in a folder does (nil: the user's own), whoever holds it, as JSON: see `anelane_lane_peek` in the C header.
+  public func peek(lockDirectory: String? = nil) throws(AneLaneError) -> String {
+    try text { c.pointee.lane_peek(lockDirectory, $0, $1, $2, $3) }
+  }
+
+  /// One call that may fail.
+  @inline(__always)
+  func check(_ call: (UnsafeMutablePointer<anelane_error>) -> anelane_status) throws(AneLaneError) {
+    var error = anelane_error()
+    error.struct_size = UInt32(MemoryLayout<anelane_error>.size)
+    let status = call(&error)
+    if status != ANELANE_OK { throw AneLaneError(error, status: status, library: self) }
+  }
+
+  /// A text that the library writes; it may grow between two looks, not for ever.
+  func text(
+    _ call: (UnsafeMutablePointer<CChar>?, Int, UnsafeMutablePointer<Int>, UnsafeMutablePointer<anelane_error>) -> anelane_status
+  ) throws(AneLaneError) -> String {
+    var room = [CChar](repeating: 0, count: 4096)
+    for _ in 0..<8 {
+      var length = 0
+      let cap = room.count
+      try check { error in room.withUnsafeMutableBufferPointer { call($0.baseAddress, cap, &length, error) } }
+      if length < cap { return String(decoding: room.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self) }
+      room = [CChar](repeating: 0, count: length + 4096)
+    }
+    throw AneLaneError(.internal, "INTERNAL", "the text grows faster than it can be read")
+  }
+}

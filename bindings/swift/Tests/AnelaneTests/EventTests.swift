@@ -1,0 +1,64 @@
+// A lane's events: counters, compiles, crashes, lines of log, the end.
+import Anelane
+import Foundation
+import Testing
+
+extension Everything {
+  @Suite struct EventTests {
+    @Test func eventsTellWhatALaneDoes() async throws {
+      let lane = try await openLane()
+      let events = lane.events(every: .milliseconds(5), buffered: 100_000)
+      let told = Task { await events.reduce(into: [LaneEvent]()) { $0.append($1) } }
+      let model = try await openModel(lane)
+      try await model.admit(shape: 256, deadline: bound)
+      #expect(try await eventually { try lane.stats().admitted == 1 })
+      try await Task.sleep(for: .milliseconds(50))
+      let worker = try #require(children().first.flatMap { Int32($0) })
+      kill(worker, SIGKILL)
+      #expect(
+        try await eventually {
+          _ = try? model.predict(shape: shape)
+          return try lane.stats().restarts > 0
+        })
+      try await Task.sleep(for: .milliseconds(50))
+      try await lane.close(deadline: bound)
+      let all = await told.value  // the sequence ends by itself
+      #expect(all.last == .closed)
+      guard case .stats(let first)? = all.first(where: { if case .log = $0 { false } else { true } }) else {
+        Issue.record("no counters at first: \(all.prefix(3))")
+        return
+      }
+      #expect(first.admitted == 0)
+      #expect(all.contains { if case .stats(let stats) = $0 { stats.admitted == 1 } else { false } })
+      #expect(all.contains { if case .restarted(let total) = $0 { total >= 1 } else { false } })
+      #expect(all.contains { if case .log(let line) = $0 { line.text.contains("shape=256") } else { false } })
+    }
+
+    @Test func leavingTheLoopEndsIt() async throws {
+      let lane = try await openLane()
+      var seen = 0
+      for await event in lane.events(every: .milliseconds(5)) {
+        guard case .stats = event else { continue }
+        seen += 1
+        break
+      }
+      #expect(seen == 1)
+      let task = Task { await lane.events().reduce(0) { count, _ in count + 1 } }
+      task.cancel()
+      _ = await task.value
+      try await lane.close(deadline: bound)
+    }
+
+    @Test func theLogIsAskedForBeforeTheFirstLane() async throws {
+      let lines = try Place.log.get()
+      let lane = try await openLane()
+      var iterator = lines.makeAsyncIterator()
+      let model = try await openModel(lane)
+      try await model.admit(shape: shape, deadline: bound)
+      let line = try #require(await iterator.next())
+      #expect(!line.text.isEmpty && !line.text.contains("\n"))
+      _ = try lane.library.logLines()  // more readers are welcome at any time
+      try await lane.close(deadline: bound)
+    }
+  }
+}
