@@ -161,6 +161,20 @@ def check_planted(temp):
             fail(f"planted {planted!r}: exit code {done.returncode}\n{done.stderr}")
 
 
+def check_reference():
+    """DocC takes every comment: what they link to is there."""
+    tools, debug, graphs = os.path.dirname(SWIFT), os.path.join(SCRATCH, "debug"), os.path.join(SCRATCH, "graphs")
+    shutil.rmtree(graphs, ignore_errors=True)
+    os.makedirs(graphs)
+    target = json.loads(run(SWIFT, "-print-target-info").stdout)["target"]["unversionedTriple"]
+    run(os.path.join(tools, "swift-symbolgraph-extract"), "-module-name", "Anelane", "-target", target, "-I", os.path.join(debug, "Modules"),
+        "-Xcc", "-fmodule-map-file=" + os.path.join(debug, "CAnelane.build/module.modulemap"), "-module-cache-path",
+        os.path.join(debug, "ModuleCache"), "-minimum-access-level", "public", "-skip-synthesized-members", "-output-dir", graphs)
+    run(os.path.join(tools, "docc"), "convert", os.path.join(PACKAGE, "Sources/Anelane/Anelane.docc"), "--additional-symbol-graph-dir", graphs,
+        "--output-path", os.path.join(SCRATCH, "docs"), "--fallback-display-name", "Anelane", "--fallback-bundle-identifier", "anelane",
+        "--warnings-as-errors")
+
+
 def main():
     os.makedirs(SCRATCH, exist_ok=True)
     with tempfile.TemporaryDirectory() as temp:
@@ -169,8 +183,9 @@ def main():
         check_example(temp)
         check_bench()
         check_planted(temp)
+        check_reference()
         check_page(temp)
-    print("the example, the benchmark, what must not compile and docs/swift.md are as they should be")
+    print("the example, the benchmark, what must not compile, the reference and docs/swift.md are as they should be")
 
 
 main()

@@ -4,7 +4,7 @@ package import CAnelane
 
 /// libanelane itself.
 ///
-/// Most programs never name it: ``Lane/open(_:library:deadline:)`` takes ``standard``.
+/// Most programs never name it: ``Lane/open(_:library:deadline:)`` takes ``standard()``.
 public final class Library: @unchecked Sendable {
   package let c: UnsafePointer<canelane_functions>
   /// Where it was found, for messages.
