@@ -104,7 +104,7 @@ fn a_dropped_operation_wakes_nobody_and_gives_everything_back() {
 fn cancelled_at_any_time_it_ends_once() {
     let w = World::new();
     let expected = w.model.embed(&["hello world"]).unwrap();
-    let (mut done, mut cancelled) = (0, 0);
+    let (mut done, mut cancelled, mut by_method) = (0, 0, 0);
     for i in 0..3000u64 {
         let mut op = w.model.start_embed(&["hello world"], none()).unwrap();
         let raw = op.raw();
@@ -135,10 +135,14 @@ fn cancelled_at_any_time_it_ends_once() {
             Err(error) => {
                 assert_eq!(error.code(), Code::CANCELLED);
                 cancelled += 1;
+                by_method += usize::from(i % 3 != 0);
             }
         }
     }
-    assert!(done > 0 && cancelled > 0, "{done} done, {cancelled} cancelled");
+    assert!(
+        done > 0 && cancelled > by_method && by_method > 0,
+        "{done} done, {cancelled} cancelled, {by_method} by method"
+    );
     assert_eq!(w.model.embed(&["hello world"]).unwrap(), expected);
 }
 

@@ -62,6 +62,10 @@ fn what_would_make_a_slice_a_lie_is_refused() {
     );
     let refused = lease.run_mapped(&mut [&mut x, &mut foreign], &mut [], none());
     assert_eq!(refused.err().unwrap().code(), Code::INVALID_ARGUMENT);
+    let y = lease.map(2).unwrap(); // which the run would write
+    let refused = lease.run_mapped(&mut [&mut x, &mut mask], &mut [], none());
+    assert_eq!(refused.err().unwrap().code(), Code::INVALID_ARGUMENT);
+    drop(y);
     // A refusal is no failure: they can be used.
     lease.run_mapped(&mut [&mut x, &mut mask], &mut [], none()).unwrap();
     assert!(x.as_slice::<u8>().is_ok());
@@ -176,7 +180,9 @@ fn leases_and_maps_go_to_other_threads() {
         runs.join().unwrap()
     });
     assert_eq!(y, expected);
+    assert!(soon(|| w.lane.stats().unwrap().leased == 1));
     lease.release();
+    assert!(soon(|| w.lane.stats().unwrap().leased == 0));
 }
 
 #[test]
