@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/fit_message.h"
 #include "lane/model_core.h"
 
 namespace anelane::abi {
@@ -26,7 +27,7 @@ anelane_status report(const Status& status, anelane_error* err) {
   e.shape = d.shape;
   e.holder_pid = d.holder_pid;
   copy_text(e.model, d.model);
-  copy_text(e.message, d.message);
+  copy_text(e.message, fit_message(d.message, sizeof e.message - 1));
   write_struct(err, e);
   return code;
 }

@@ -37,7 +37,7 @@ class Driver {
   // failed.
   void start_model(std::shared_ptr<LaneModel> model, std::function<void(Status)> done);
   // The load is not wanted any more.
-  void abandon_start(const std::shared_ptr<LaneModel>& model);
+  void abandon_start(const std::shared_ptr<LaneModel>& model, const Status& why);
   void retire(const std::shared_ptr<LaneModel>& model, std::function<void(Status)> done);
 
   // ---- requests ----

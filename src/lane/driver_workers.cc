@@ -40,6 +40,11 @@ worker::InitBody init_body(const Lane& lane, const ModelOptions& model, uint64_t
   return init;
 }
 
+// Why a load ends by its caller's wish, and not because something went wrong.
+bool is_given_up(Code code) {
+  return code == Code::kCancelled || code == Code::kDeadlineExceeded || code == Code::kClosed;
+}
+
 void log_worker_line(const std::string& line) {
   LogLevel level = LogLevel::kInfo;
   size_t skip = 0;
@@ -82,8 +87,8 @@ void Driver::end_failed_start(const std::shared_ptr<LaneModel>& model, const Sta
   if (model->link) model->link->end(0);
 }
 
-void Driver::abandon_start(const std::shared_ptr<LaneModel>& model) {
-  drop_start(model, error(Code::kCancelled, "cancelled by the caller"));
+void Driver::abandon_start(const std::shared_ptr<LaneModel>& model, const Status& why) {
+  drop_start(model, why);
 }
 
 void Driver::drop_start(const std::shared_ptr<LaneModel>& model, Status why) {
@@ -278,7 +283,11 @@ WorkerLink::Events Driver::link_events(const std::shared_ptr<LaneModel>& model,
     if (!m || m->generation != generation) return;
     m->set_stream(nullptr);
     m->last_fault = why.message();
-    log_line(LogLevel::kWarn, "worker of " + m->name + " faulted: " + why.message());
+    if (m->worker == 0 && is_given_up(why.code()))
+      log_line(LogLevel::kInfo,
+               "the load of " + m->name + " is given up and its worker ends: " + why.message());
+    else
+      log_line(LogLevel::kWarn, "worker of " + m->name + " faulted: " + why.message());
     if (m->worker == 0) return;  // its load is told through the exchange
     Event e;
     e.kind = EventKind::kFault;

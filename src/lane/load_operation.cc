@@ -94,8 +94,8 @@ void LoadOperation::begin() {
 void LoadOperation::drop(Status why) {
   if (ended()) return;
   lane_->loop().cancel_timer(&deadline_timer_);
-  finish(std::move(why));
-  lane_->driver().abandon_start(model_);  // its own end comes too late to be told
+  finish(why);
+  lane_->driver().abandon_start(model_, why);  // its own end comes too late to be told
 }
 
 void LoadOperation::on_cancel() {

@@ -97,10 +97,11 @@ Result<std::string> find_worker_executable(const std::string& option) {
       tried += (tried.empty() ? "" : ", ") + place + " (" + why + ")";
     }
   }
-  return error(
-      Code::kEngineUnavailable,
-      "there is no worker executable; tried " + (tried.empty() ? std::string("nothing") : tried) +
-          ". Install anelane-worker beside the library, or name it in the option or in ANELANE_WORKER");
+  return error(Code::kEngineUnavailable,
+               "there is no worker executable: install anelane-worker beside the library, or name it in "
+               "worker_path or "
+               "ANELANE_WORKER. Tried " +
+                   (tried.empty() ? std::string("nothing") : tried));
 }
 
 }  // namespace anelane::worker
