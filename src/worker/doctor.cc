@@ -27,8 +27,13 @@ StepResult failed(const Status& status, std::string advice) {
 
 StepResult check_engine(const DoctorOptions& options, std::unique_ptr<Engine>* engine) {
   Result<std::unique_ptr<Engine>> made = choose_engine(options.init);
-  if (!made.ok())
-    return failed(made.status(), "see the failed steps above; --engine soft computes in software meanwhile");
+  if (!made.ok()) {
+    const bool none_here = options.init.engine == "apple" && !engine_checks(options.init).front().check;
+    return failed(made.status(),
+                  none_here
+                      ? "leave --engine away, or give --engine soft: no repair brings a Neural Engine here"
+                      : "see the failed steps above; --engine soft computes in software meanwhile");
+  }
   *engine = *std::move(made);
   const EngineInfo info = (*engine)->info();
   std::string detail = info.name + ", numerics " + info.numerics;
@@ -105,8 +110,10 @@ bool run_doctor(const DoctorOptions& given, std::function<void(const std::string
   for (const EngineCheck& check : engine_checks(options.init))
     report.step(check.name, [&]() -> StepResult {
       if (!check.check)
-        return {
-            StepOutcome::kNotApplicable, "the Neural Engine's framework is not asked for, or not here", {}};
+        return {StepOutcome::kNotApplicable,
+                options.init.engine == "soft" ? "the Neural Engine is not asked for"
+                                              : "this system has no Neural Engine",
+                {}};
       Result<std::string> found = check.check();
       if (!found.ok()) return failed(found.status(), check.advice);
       return {StepOutcome::kOk, *std::move(found), {}};

@@ -62,6 +62,16 @@ class Doctor(ToolCase):
         self.assertRegex(steps["timings"]["detail"], r"^50 runs: median ")
         self.assertIn("on the soft engine", steps["lane"]["detail"])
 
+    @unittest.skipIf(sys.platform == "darwin", "there may be a Neural Engine")
+    def test_an_engine_that_is_not_here(self):
+        steps = self.assert_failed(self.doctor("--engine", "apple"), "engine")
+        self.assertNotIn("steps above", steps["engine"]["advice"])  # none of them failed
+        self.assertIn("--engine soft", steps["engine"]["advice"])
+        for name in ("staging", "framework", "classes", "encodings"):
+            self.assertEqual(steps[name]["detail"], "this system has no Neural Engine")
+        for name in ("staging", "framework"):
+            self.assertEqual(self.doctor("--engine", "soft")[2][name]["detail"], "the Neural Engine is not asked for")
+
     def test_a_healthy_machine_in_text(self):
         code, out, err = self.tool("doctor", "--cache-dir", self.make("cache"))
         self.assertEqual((code, err), (DONE, ""), out)

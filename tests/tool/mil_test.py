@@ -3,6 +3,7 @@ import array
 import json
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -257,8 +258,17 @@ class Example(ToolCase):
         self.assertEqual((code, err), (DONE, ""))
         self.assertEqual([line.split()[0] for line in out.splitlines()],
                          ["model", "kind", "architecture", "layers", "shapes", "host"])  # and nothing of texts
+        # A name in program.json is the model's, wherever its folder lies and whoever says it.
+        moved = os.path.join(self.temp, "moved")
+        shutil.copytree(EXAMPLE, moved)
+        self.assertEqual(json.loads(self.tool("describe", "--model", moved, "--json")[1])["model"], "residual")
+        with open(os.path.join(moved, "program.json"), encoding="utf-8") as f:
+            manifest = json.load(f)
+        del manifest["name"]
+        self.write("moved/program.json", json.dumps(manifest).encode())
+        self.assertEqual(json.loads(self.tool("describe", "--model", moved, "--json")[1])["model"], "moved")
         err = self.refused(REFUSED, "embed", "--model", EXAMPLE, "--text", "x", *self.lane)
-        self.assertIn("no tokenizer here", err)
+        self.assertIn("is made of programs and gives no vectors", err)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "json_text.h"
 #include "report.h"
@@ -52,8 +54,10 @@ int gather_texts(const EmbedFlags& flags, std::vector<InputText>* out) {
   return kExitDone;
 }
 
-// The library's error about one item, with the words that lead its user to the text.
+// The library's error about one item, with the words that lead its user to the text in place of its index,
+// which counts from 0 and over all flags.
 anelane_error about(const InputText& text, anelane_error error) {
+  error.item = -1;
   const std::string message = text.where + ": " + error.message;
   error.message[message.copy(error.message, sizeof error.message - 1)] = '\0';
   return error;
@@ -103,6 +107,12 @@ int tokenize(const EmbedFlags& flags, const std::vector<InputText>& texts, Token
   anelane_model_info info = {};
   info.struct_size = sizeof info;
   if (anelane_model_inspect(flags.model_dir.c_str(), &info, &err) != ANELANE_OK) return report(err);
+  if (info.kind == ANELANE_PROGRAM) {
+    complain("embed: " + flags.model_dir +
+             " is made of programs and gives no vectors of texts: `anelane mil run` runs one, " +
+             "docs/programs.md says how to run the model");
+    return kExitRefused;
+  }
   Tokenizer tokenizer;
   if (tokenizer.load(flags.model_dir, &err) != ANELANE_OK) return report(err);
   out->resize(texts.size());
@@ -184,6 +194,13 @@ void print_for_people(const EmbedFlags& flags, anelane_engine engine, const std:
 }  // namespace
 
 std::string model_name(const std::string& model_dir) {
+  // A model of programs may have a name of its own; the library goes by it, too.
+  std::ifstream manifest(model_dir + "/program.json", std::ios::binary);
+  if (manifest) {
+    const auto json = nlohmann::json::parse(manifest, nullptr, false);
+    if (json.is_object() && json.contains("name") && json["name"].is_string() && !json["name"].empty())
+      if (const std::string name = json["name"].get<std::string>(); !name.empty()) return name;
+  }
   std::error_code ignored;
   std::filesystem::path path = std::filesystem::absolute(model_dir, ignored).lexically_normal();
   if (path.filename().empty()) path = path.parent_path();

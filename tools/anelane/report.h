@@ -19,8 +19,8 @@ anelane_error new_error();
 // "anelane: TEXT" on stderr.
 void complain(std::string_view text);
 
-// Writes the library's error on stderr; a transient one is followed by a line "retry_after_ms=N". Returns the
-// exit code.
+// Writes the library's error on stderr; one that another process may cure is followed by a line
+// "retry_after_ms=N". Returns the exit code.
 int report(const anelane_error& error);
 
 // Ends a command that wrote to stdout: output that did not arrive (a full disk) is not success.
