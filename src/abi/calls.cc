@@ -32,7 +32,7 @@ static Result<std::shared_ptr<LaneModel>> find_encoder(anelane_model handle) {
   if (model->summary.kind == ModelKind::kProgram)
     return error(Code::kUnsupported, model->name +
                                          " is made of programs and gives no vectors of texts or tokens; "
-                                         "lease a shape and use anelane_run")
+                                         "lease a shape and run it")
         .with_model(model->name)
         .with_lane(model->lane->id());
   return model;

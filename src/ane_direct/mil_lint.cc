@@ -62,11 +62,12 @@ class FunctionLint {
     const uint64_t columns = type.shape.back();
     if (columns % kRowElements != 0)
       warn("padded-rows", place,
-           what + "has " + std::to_string(columns) +
-               " columns: rows are padded to 64 bytes, which the port's strides say; use a multiple of 32");
-    else if (columns < kLeastColumns)
+           what + "has " + std::to_string(columns) + (columns == 1 ? " column" : " columns") +
+               ": rows are padded to 64 bytes, which the port's strides say; use a multiple of 32");
+    if (columns < kLeastColumns)
       warn("narrow", place,
-           what + "has " + std::to_string(columns) + " columns: some engines want 64 at least");
+           what + "has " + std::to_string(columns) + (columns == 1 ? " column" : " columns") +
+               ": some engines want 64 at least");
   }
 
   // The engine binds by the byte order of names, whatever the order in the text.

@@ -62,7 +62,8 @@ class Wirer {
 std::string Wirer::known_outputs() const {
   std::string names;
   for (const auto& [name, tensor] : latest_) names += (names.empty() ? "" : ", ") + name;
-  return names.empty() ? "it is the first layer" : "earlier layers give " + names;
+  return names.empty() ? "it is the first layer, and layers run in the order of the list"
+                       : "earlier layers give " + names + "; layers run in the order of the list";
 }
 
 Result<uint32_t> Wirer::named_source(uint32_t layer, const Port& port, const std::string& name) {
@@ -129,8 +130,11 @@ Status Wirer::collect_outer(ProgramWiring* wiring) {
                      "output \"" + tensor.port.name + "\" feeds no later layer, and neither does that of " +
                          tensors_[other->second].where + ": two outputs of the model cannot have one name");
     if (outer_.contains(tensor.port.name))
-      return invalid(tensor.where, "output \"" + tensor.port.name +
-                                       "\" is an output of the model, which has an input of the same name");
+      return invalid(
+          tensor.where,
+          "output \"" + tensor.port.name +
+              "\" is an output of the model, which has an input of the same name: rename one in its "
+              "text, or list this layer before the one that reads it");
   }
   for (const auto& [name, tensor] : outputs) {
     tensors_[tensor].outer = static_cast<uint32_t>(wiring->outputs.size());

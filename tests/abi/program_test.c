@@ -186,7 +186,7 @@ static void texts_and_tokens_are_refused(void** state) {
   (void)state;
   assert_status(ANELANE_UNSUPPORTED, anelane_embed(model, &item, 1, row, 0, NULL, in_ms(BOUND_MS), &err),
                 &err);
-  assert_says(&err, "anelane_run");
+  assert_says(&err, "lease a shape and run it");
   assert_status(ANELANE_UNSUPPORTED,
                 anelane_embed_texts(model, &text, 1, row, 0, NULL, in_ms(BOUND_MS), &err), &err);
 }

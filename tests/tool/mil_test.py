@@ -65,8 +65,12 @@ class MilCheck(MilCase):
     def test_what_the_compiler_refuses_is_told_with_its_place(self):
         code, out, err = self.tool("mil", "check", UP)  # without its weights
         self.assertEqual((code, err), (REFUSED, ""))
-        self.assertIn(f"{UP}: error: InvalidMILProgram: line 10, column 76", out)
-        self.assertIn("BLOBFILE without a weight file", out)
+        self.assertIn(f"{UP}:10:76: error: InvalidMILProgram: ", out)
+        self.assertIn("BLOBFILE without a weight file; name it with --weights", out)
+        short = self.write("short.bin", b"no weights")
+        code, out, err = self.tool("mil", "check", UP, "--weights", short)
+        self.assertEqual((code, err), (REFUSED, ""))
+        self.assertRegex(out, re.escape(short) + ": error: ")
         bad = self.write("bad.mil", b"program(1.3) { nonsense }")
         code, out, _ = self.tool("mil", "check", bad, "--json")
         self.assertEqual(code, REFUSED)
@@ -78,6 +82,10 @@ class MilCheck(MilCase):
         code, out, _ = self.tool("mil", "check", unknown)
         self.assertEqual(code, REFUSED)
         self.assertIn('operation "swoosh" is not supported', out)
+        self.assertNotIn("meant?", out)
+        for typo, meant in ((b"tahn", "tanh"), (b"reluu", "relu"), (b"sqrtt", "sqrt")):
+            path = self.write("typo.mil", text.replace(b"relu(x", typo + b"(x"))
+            self.assertIn(f'is "{meant}" meant?', self.tool("mil", "check", path)[1])
         self.assertIn("input   h fp16", out)  # what is known is told all the same
 
     def test_files_that_are_not_there(self):
@@ -145,7 +153,7 @@ class MilCheck(MilCase):
                 if rule != "integer-port":
                     self.assertEqual(code, REFUSED if refused else DONE, f"{rule}: {told['error']}")
         with open(os.path.join(SOURCE, "docs/programs.md"), encoding="utf-8") as f:
-            documented = set(re.findall(r"^\| `([a-z0-9-]+)` \|", f.read(), re.MULTILINE))
+            documented = set(re.findall(r"^\| `([a-z0-9-]+)` \|", f.read().split("## Warnings of")[1], re.MULTILINE))
         self.assertEqual(documented, set(cases) | set(not_here))
 
 
@@ -173,7 +181,8 @@ class MilRun(MilCase):
             told = self.run_json(os.path.join(EXAMPLE, "down_64.mil"), "--weights", os.path.join(EXAMPLE, "down.bin"), "--input",
                                  f"x={x}", "--input", "skip=" + files["h"], "--input", "hidden=" + files["g"], "--output",
                                  "y=" + files["y"], "--output", "total=" + files["total"], "--repeat", "3", *lane)
-            self.assertEqual(list(told), ["engine", "admit_ms", "run_ms", "outputs"])
+            self.assertEqual(list(told), ["engine", "admit_ms", "run_ms", "repeat", "outputs"])
+            self.assertEqual(told["repeat"], 3)
             self.assertEqual([output["name"] for output in told["outputs"]], ["total", "y"])
             y, total = read_npy(files["y"])[2], read_npy(files["total"])[2]
             # The text has as many digits as a float needs.
@@ -211,6 +220,7 @@ class MilRun(MilCase):
         cases = [
             ([], "--input h=… is missing: the program takes h"),
             (["--input", "h=zeros", "--input", "q=zeros"], "no input q"),
+            (["--input", "q=zeros"], "no input q: it takes h"),
             (["--input", "h=zeros", "--input", "h=zeros"], "given twice"),
             (["--input", "h"], "expected NAME=FILE.npy"),
             (["--input", "h=random:"], "wants a whole number"),
@@ -229,14 +239,16 @@ class MilRun(MilCase):
             (["--input", "h=zeros", "--repeat", "0"], "repeat"),
         ]
         for arguments, says in cases:
-            err = self.refused(USAGE, "mil", "run", ACTIVATE, *arguments, *self.lane)
+            unreadable = re.search(r"cannot open|no \.npy file|bytes of data|header is cut|its type|Fortran|too large", says)
+            err = self.refused(REFUSED if unreadable else USAGE, "mil", "run", ACTIVATE, *arguments, *self.lane)
             self.assertIn(says, err)
 
     def test_programs_that_cannot_run(self):
-        self.assertIn("cannot read /no.mil", self.refused(USAGE, "mil", "run", "/no.mil", *self.lane))
+        self.assertIn("cannot read /no.mil", self.refused(REFUSED, "mil", "run", "/no.mil", *self.lane))
         err = self.refused(REFUSED, "mil", "run", UP, "--input", "x=zeros", *self.lane)
         self.assertIn("BLOBFILE without a weight file", err)
-        self.assertIn("rung_1_layer_0.mil", err)
+        self.assertIn(UP, err)
+        self.assertNotIn("rung_1_layer_0", err)
         err = self.refused(REFUSED, "mil", "run", ACTIVATE, "--input", "h=zeros", "--output", "g=/no/such/folder/g.npy", *self.lane)
         self.assertIn("cannot write /no/such/folder/g.npy", err)
 

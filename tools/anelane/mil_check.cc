@@ -25,7 +25,30 @@ void print_ports(const char* side, const Json& ports) {
   }
 }
 
-void print_report(const std::string& file, const Json& told) {
+// "InvalidMILProgram: line 10, column 76: …" as compilers say it. What is wrong with the weight file is said
+// of that file.
+void print_error(const MilCheckFlags& flags, std::string text) {
+  std::string file = flags.mil;
+  const std::string weight_fault = "weight file: ";
+  unsigned line = 0, column = 0;
+  int begin = 0;
+  const size_t place = text.find("line ");
+  if (text.rfind(weight_fault, 0) == 0 && !flags.weights.empty()) {
+    file = flags.weights;
+    text.erase(0, weight_fault.size());
+  } else if (place != std::string::npos &&
+             std::sscanf(text.c_str() + place, "line %u, column %u: %n", &line, &column, &begin) == 2 &&
+             begin > 0) {
+    file += ":" + std::to_string(line) + ":" + std::to_string(column);
+    text.erase(place, static_cast<size_t>(begin));
+  }
+  if (flags.weights.empty() && text.find("without a weight file") != std::string::npos)
+    text += "; name it with --weights";
+  std::printf("%s: error: %s\n", file.c_str(), text.c_str());
+}
+
+void print_report(const MilCheckFlags& flags, const Json& told) {
+  const std::string& file = flags.mil;
   if (told.contains("inputs")) print_ports("input", told["inputs"]);
   if (told.contains("outputs")) print_ports("output", told["outputs"]);
   if (told.contains("operations")) {
@@ -44,7 +67,7 @@ void print_report(const std::string& file, const Json& told) {
   if (told["error"].is_null())
     std::printf("the software engine's compiler takes it\n");
   else
-    std::printf("%s: error: %s\n", file.c_str(), told["error"].get<std::string>().c_str());
+    print_error(flags, told["error"].get<std::string>());
 }
 
 }  // namespace
@@ -65,7 +88,7 @@ int run_mil_check(const MilCheckFlags& flags) {
   if (flags.json)
     std::printf("%s\n", text.c_str());
   else
-    print_report(flags.mil, told);
+    print_report(flags, told);
   const int ended = finish_output();
   return ended == kExitDone && !told["error"].is_null() ? kExitRefused : ended;
 }

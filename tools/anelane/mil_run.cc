@@ -122,6 +122,7 @@ class MilRun {
   bool fill_inputs();
   bool fill(const anelane_port& port, const Source& source, std::vector<uint8_t>* to);
   anelane_status evaluate(anelane_error* err);
+  anelane_error with_own_names(anelane_error error) const;
   bool keep_outputs();
   int print();
 
@@ -129,6 +130,7 @@ class MilRun {
   ProgressLine line_;
   Session session_;
   std::string mil_, weights_, fault_;
+  bool fault_of_a_file_ = false;  // and not of the command line
   std::map<std::string, Source> sources_;
   std::map<std::string, std::string> targets_;
   anelane_model model_ = {};
@@ -144,6 +146,7 @@ bool MilRun::read_command_line() {
   for (const auto& [path, to] : {std::pair{&flags_.mil, &mil_}, std::pair{&flags_.weights, &weights_}}) {
     if (path->empty() || read_whole(*path, to)) continue;
     fault_ = "cannot read " + *path + ": " + std::strerror(errno);
+    fault_of_a_file_ = true;
     return false;
   }
   for (const std::string& text : flags_.inputs) {
@@ -153,7 +156,10 @@ bool MilRun::read_command_line() {
       return false;
     }
     std::optional<Source> source = parse_source(value, &fault_);
-    if (!source) return false;
+    if (!source) {
+      fault_of_a_file_ = value.rfind("random:", 0) != 0;
+      return false;
+    }
     if (!sources_.emplace(name, *std::move(source)).second) {
       fault_ = "--input " + name + " is given twice";
       return false;
@@ -225,6 +231,13 @@ bool MilRun::fill_inputs() {
     std::string& names = port.is_output != 0 ? outputs : inputs;
     names += (names.empty() ? "" : ", ") + std::string(port.name);
   }
+  for (const auto& given : sources_) {
+    bool known = false;
+    for (const anelane_port& port : ports_) known |= port.is_output == 0 && given.first == port.name;
+    if (known) continue;
+    fault_ = "the program has no input " + given.first + ": it takes " + inputs;
+    return false;
+  }
   for (const anelane_port& port : ports_) {
     buffers_.emplace_back(port.bytes);
     if (port.is_output != 0) {
@@ -237,11 +250,6 @@ bool MilRun::fill_inputs() {
       return false;
     }
     if (!fill(port, found->second, &buffers_.back())) return false;
-    sources_.erase(found);
-  }
-  if (!sources_.empty()) {
-    fault_ = "the program has no input " + sources_.begin()->first + ": it takes " + inputs;
-    return false;
   }
   for (const auto& [name, file] : targets_) {
     bool known = false;
@@ -306,8 +314,8 @@ int MilRun::print() {
                  dtype_text(array.dtype) + "\",\"dims\":" + shape_text(array.shape) + ",\"first\":[" +
                  values(array, ",") + "]}";
     }
-    std::printf("{\"engine\":\"%s\",\"admit_ms\":%.3f,\"run_ms\":%.3f,\"outputs\":[%s]}\n",
-                engine_name(info_.engine), admit_ms_, run_ms_, outputs.c_str());
+    std::printf("{\"engine\":\"%s\",\"admit_ms\":%.3f,\"run_ms\":%.3f,\"repeat\":%u,\"outputs\":[%s]}\n",
+                engine_name(info_.engine), admit_ms_, run_ms_, unsigned{flags_.repeat}, outputs.c_str());
     return finish_output();
   }
   for (const std::string& name : order_) {
@@ -315,15 +323,32 @@ int MilRun::print() {
     std::printf("%s %s %s: %s%s\n", name.c_str(), dtype_text(array.dtype), shape_text(array.shape).c_str(),
                 values(array, " ").c_str(), element_count(array.shape) > kShown ? " …" : "");
   }
-  std::printf("on the %s engine: ready after %.1f ms, run in %.3f ms\n", engine_name(info_.engine), admit_ms_,
-              run_ms_);
+  const std::string of = flags_.repeat > 1 ? ", the shortest of " + std::to_string(flags_.repeat) : "";
+  std::printf("on the %s engine: ready after %.1f ms, run in %.3f ms%s\n", engine_name(info_.engine),
+              admit_ms_, run_ms_, of.c_str());
   return finish_output();
+}
+
+// The library was given bytes and made up names for them.
+anelane_error MilRun::with_own_names(anelane_error error) const {
+  std::string text = error.message;
+  for (const auto& [made_up, name] :
+       {std::pair{"rung_1_layer_0.mil", &flags_.mil}, std::pair{"rung_1_layer_0.bin", &flags_.weights}})
+    for (const std::string& word : {std::string("(memory)/") + made_up, std::string(made_up)})
+      for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + name->size()))
+        text.replace(at, word.size(), *name);
+  std::snprintf(error.message, sizeof error.message, "%s", text.c_str());
+  return error;
 }
 
 int MilRun::run() {
   anelane_error err = new_error();
-  if (!read_command_line()) return usage(fault_);
-  if (load(&err) != ANELANE_OK) return report(err);
+  if (!read_command_line()) {
+    if (!fault_of_a_file_) return usage(fault_);
+    complain("mil run: " + fault_);
+    return kExitRefused;
+  }
+  if (load(&err) != ANELANE_OK) return report(with_own_names(err));
   if (!fill_inputs()) return usage(fault_);
   if (evaluate(&err) != ANELANE_OK) return report(err);
   if (!keep_outputs()) {

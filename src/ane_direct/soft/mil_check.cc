@@ -255,11 +255,39 @@ Status FunctionChecker::argument(const MilArgument& given, const Param& param, s
   return parameter(given, param, *found->second.literal, &arg);
 }
 
+// "; is "tanh" meant?" where a name is at most two letters, and half of them, away.
+std::string like(std::string_view name) {
+  constexpr size_t kFarthest = 2, kLongestName = 32;
+  if (name.size() > kLongestName) return {};
+  size_t least = kFarthest + 1;
+  std::string_view nearest;
+  for (size_t op = 0; op < static_cast<size_t>(MilOp::kCount); ++op) {
+    const std::string_view known = op_info(static_cast<MilOp>(op)).name;
+    // Edits by Levenshtein, one row of the table at a time.
+    std::vector<size_t> row(known.size() + 1);
+    for (size_t k = 0; k < row.size(); ++k) row[k] = k;
+    for (size_t i = 0; i < name.size(); ++i) {
+      size_t diagonal = row[0];
+      row[0] = i + 1;
+      for (size_t k = 0; k < known.size(); ++k) {
+        const size_t changed = diagonal + (name[i] == known[k] ? 0 : 1);
+        diagonal = row[k + 1];
+        row[k + 1] = std::min({changed, row[k] + 1, diagonal + 1});
+      }
+    }
+    if (row.back() < least && 2 * row.back() <= name.size()) {
+      least = row.back();
+      nearest = known;
+    }
+  }
+  return nearest.empty() ? std::string() : "; is " + quote(nearest) + " meant?";
+}
+
 Status FunctionChecker::operation(const MilStatement& statement) {
   const OpInfo* info = find_op(statement.op);
   if (info == nullptr)
-    return unsupported(statement.place,
-                       "operation " + quote(statement.op) + " is not supported by this engine");
+    return unsupported(statement.place, "operation " + quote(statement.op) +
+                                            " is not supported by this engine" + like(statement.op));
   GraphOp op(*info);
   op.place = statement.place;
   for (const MilArgument& given : statement.arguments) {

@@ -2,6 +2,8 @@
 #include <cmath>
 #include <functional>
 
+#include "ane_direct/mil_ops.h"
+#include "base/file.h"
 #include "soft_harness.h"
 
 namespace anelane {
@@ -508,6 +510,47 @@ TEST(Ops, RowsThatAreNoMultipleOf64BytesArePadded) {
   std::vector<double> want;
   for (const float v : x) want.push_back(static_cast<double>(v) + 1);
   expect_close(got, want);
+}
+
+// docs/programs.md lists the operations: this table, row by row.
+TEST(Ops, ThePageOfProgramsSaysWhatTheTableSays) {
+  const Result<std::string> page = read_file(ANELANE_SOURCE_DIR "/docs/programs.md", 1u << 20);
+  ASSERT_TRUE(page.ok());
+  const auto kind = [](ParamKind k) {
+    switch (k) {
+      case ParamKind::kTensor:
+        return "tensor";
+      case ParamKind::kTensors:
+        return "tensors";
+      case ParamKind::kInt:
+        return "integer";
+      case ParamKind::kInts:
+        return "integers";
+      case ParamKind::kBool:
+        return "bool";
+      case ParamKind::kBools:
+        return "bools";
+      case ParamKind::kText:
+        return "string";
+      case ParamKind::kFloat:
+        return "number";
+      case ParamKind::kNone:
+        break;
+    }
+    return "nothing";
+  };
+  std::string table = "| operation | arguments |\n|---|---|\n";
+  for (size_t op = 0; op < static_cast<size_t>(MilOp::kCount); ++op) {
+    const OpInfo& info = op_info(static_cast<MilOp>(op));
+    std::string arguments;
+    for (const Param& param : info.params) {
+      if (param.name == nullptr) break;
+      arguments += (arguments.empty() ? "`" : ", `") + std::string(param.name) + "` " + kind(param.kind) +
+                   (param.obligatory ? "" : " []");
+    }
+    table += "| `" + std::string(info.name) + "` | " + arguments + " |\n";
+  }
+  EXPECT_NE(page->find(table + "\n"), std::string::npos) << "the page should have\n" << table;
 }
 
 }  // namespace

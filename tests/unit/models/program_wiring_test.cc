@@ -142,11 +142,11 @@ TEST(ProgramWiring, WhatDoesNotFitIsNamed) {
   EXPECT_EQ(
       failure({layer({port("x")}, {port("h")}), layer({port("x")}, {port("y")}, {{"x", "hh"}})}),
       "layer 1: connect: input \"x\" is to come from \"hh\", which no earlier layer gives; earlier layers "
-      "give h");
+      "give h; layers run in the order of the list");
   EXPECT_EQ(
       failure({layer({port("x")}, {port("h")}, {{"x", "h"}})}),
       "layer 0: connect: input \"x\" is to come from \"h\", which no earlier layer gives; it is the first "
-      "layer");
+      "layer, and layers run in the order of the list");
   EXPECT_NE(failure({layer({port("x")}, {port("h")}), layer({port("x")}, {port("y")}, {{"x", "1.y"}})})
                 .find("which no earlier layer gives"),
             std::string::npos);
@@ -157,7 +157,8 @@ TEST(ProgramWiring, WhatDoesNotFitIsNamed) {
       "layer 1: output \"y\" feeds no later layer, and neither does that of layer 0: two outputs of the "
       "model cannot have one name");
   EXPECT_EQ(failure({layer({port("x")}, {port("h")}), layer({port("h")}, {port("x")})}),
-            "layer 1: output \"x\" is an output of the model, which has an input of the same name");
+            "layer 1: output \"x\" is an output of the model, which has an input of the same name: "
+            "rename one in its text, or list this layer before the one that reads it");
 }
 
 }  // namespace
