@@ -134,7 +134,7 @@ typedef struct anelane_error {
   uint32_t shape;          /* 0: none */
   uint32_t holder_pid;     /* ANELANE_LANE_BUSY: who holds the lane; 0: unknown */
   char model[64];
-  char message[256]; /* one line: what happened and what to do */
+  char message[256]; /* one line: what happened and what to do; of a longer one the middle is left out */
 } anelane_error;
 
 /* ---- callbacks ---- */
@@ -195,7 +195,7 @@ typedef struct anelane_model_options {
   uint32_t reserved0;
   const uint32_t*
       rungs;        /* ascending, multiples of 32, the last one the ceiling; of a program: some of its own */
-  const char* name; /* for logs and errors; NULL: the folder's name */
+  const char* name; /* for logs and errors; NULL: a program's own (in program.json), else the folder's */
   const char* numerics;         /* software engine: NULL or "fast"; "lattice" */
   anelane_progress_fn progress; /* NULL: none */
   void* progress_user;

@@ -258,10 +258,19 @@ class Text {
 };
 
 // Vectors in somebody else's memory, one a row.
-struct VectorsView {
-  const float* data = nullptr;
-  std::size_t rows = 0, dim = 0;
-  Span<const float> operator[](std::size_t row) const noexcept { return {data + row * dim, dim}; }
+class VectorsView {
+ public:
+  VectorsView() noexcept = default;
+  VectorsView(const float* data, std::size_t rows, std::size_t dim) noexcept
+      : data_(data), rows_(rows), dim_(dim) {}
+  const float* data() const noexcept { return data_; }
+  std::size_t rows() const noexcept { return rows_; }
+  std::size_t dim() const noexcept { return dim_; }
+  Span<const float> operator[](std::size_t row) const noexcept { return {data_ + row * dim_, dim_}; }
+
+ private:
+  const float* data_ = nullptr;
+  std::size_t rows_ = 0, dim_ = 0;
 };
 
 // Vectors of one's own.
@@ -607,10 +616,10 @@ class OperationRef {
   // Results, once it has ended well. Vectors and outputs lie in the operation's memory.
   Result<VectorsView> vectors() const noexcept {
     Error error;
-    VectorsView view;
-    if (!error.take(anelane_op_floats(ref_, &view.data, &view.rows, &view.dim, error.out())).ok())
-      return error;
-    return view;
+    const float* data = nullptr;
+    std::size_t rows = 0, dim = 0;
+    if (!error.take(anelane_op_floats(ref_, &data, &rows, &dim, error.out())).ok()) return error;
+    return VectorsView(data, rows, dim);
   }
   Result<Span<const unsigned char>> output(std::uint32_t port) const noexcept {
     Error error;
@@ -853,6 +862,21 @@ class Lane : public detail::Owner<anelane_lane, detail::drop_lane> {
       return error;
     return Model::adopt(model);
   }
+  // A model of your own programs, from memory that is read before the call returns (docs/programs.md).
+  Result<Model> load_program(Span<const anelane_program_rung> rungs, const ModelOptions& options = {},
+                             Deadline deadline = Deadline::none()) const noexcept {
+    anelane_program program{};
+    program.struct_size = sizeof program;
+    if (rungs.size() > UINT32_MAX) return Error(ANELANE_INVALID_ARGUMENT, "too many rungs");
+    program.rung_count = static_cast<std::uint32_t>(rungs.size());
+    program.rungs = rungs.data();
+    Error error;
+    anelane_model model{};
+    if (!error.take(anelane_model_load_program(raw_, &program, &options, deadline.ns(), &model, error.out()))
+             .ok())
+      return error;
+    return Model::adopt(model);
+  }
   Result<Operation> start_load(Path path, const ModelOptions& options = {},
                                Deadline deadline = Deadline::none(), void* user = nullptr) const noexcept {
     return detail::start_queued([&](anelane_op* op, anelane_error* error) noexcept {
@@ -924,6 +948,27 @@ class Tokenizer : public detail::Owner<anelane_tokenizer, detail::drop_tokenizer
 // ---------------------------------------------------------------- library
 inline const char* version() noexcept {
   return anelane_version();
+}
+// What a MIL text takes and gives, and what compilers object to, as JSON. `weights` nullptr: no weight file.
+inline Result<Text> mil_check(const char* path, const char* weights = nullptr) noexcept {
+  return Text::from([&](char* buf, std::size_t cap, std::size_t* len, anelane_error* error) noexcept {
+    return anelane_mil_check(path, weights, buf, cap, len, error);
+  });
+}
+// A lane's record, decided again: how many steps, and the first difference ("": none).
+struct Replay {
+  std::uint64_t steps = 0;
+  Text difference;
+};
+inline Result<Replay> replay(const char* path) noexcept {
+  Replay replay;
+  Result<Text> text =
+      Text::from([&](char* buf, std::size_t cap, std::size_t* len, anelane_error* error) noexcept {
+        return anelane_replay(path, &replay.steps, buf, cap, len, error);
+      });
+  if (!text) return text.error();
+  replay.difference = std::move(*text);
+  return replay;
 }
 // Does the library that was found fit this header?
 inline bool abi_fits() noexcept {

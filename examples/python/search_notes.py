@@ -140,6 +140,8 @@ def main():
     parser.add_argument("--top", type=int, default=3)
     parser.add_argument("--lane-dir", help="a lane of its own in this folder, rather than the user's")
     arguments = parser.parse_args()
+    if not os.path.isdir(arguments.notes_dir):
+        sys.exit(f"search_notes: there is no folder {arguments.notes_dir}")
     file = arguments.store or os.path.join(arguments.notes_dir, ".notes.sqlite")
     if arguments.rebuild and os.path.exists(file):
         os.remove(file)
@@ -152,7 +154,7 @@ def main():
                 print(f"\n{question}")
                 for cosine, path, text in store.nearest(encoder.encode(question), arguments.top):
                     print(f"  {cosine:.3f}  {path}: {' '.join(text.split())[:70]}")
-    except (anelane.Error, WrongSpace, OSError) as error:
+    except (anelane.Error, WrongSpace, OSError, sqlite3.Error) as error:
         sys.exit(f"search_notes: {error}")
 
 

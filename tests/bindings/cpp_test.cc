@@ -289,7 +289,7 @@ struct Counted {
       if (ended.status() != ended.error().status()) wrong++;
       if (ended.ok()) {
         ok++;
-        if (!vectors || vectors->rows != 1 || vectors->dim != TINY_DIM) wrong++;
+        if (!vectors || vectors->rows() != 1 || vectors->dim() != TINY_DIM) wrong++;
       } else if (ended.status() == ANELANE_CANCELLED) {
         cancelled++;
       } else if (ended.status() == ANELANE_CLOSED) {
@@ -554,6 +554,55 @@ TEST_F(Cpp, TenThousandOperationsLeaveNothing) {
   EXPECT_LT(grown, 16u << 20);
 #endif
   std::printf("%d operations, %llu KiB more\n", kOperations, static_cast<unsigned long long>(grown >> 10));
+}
+
+// The caller's own program, from memory: checked, loaded, run.
+TEST_F(Cpp, AProgramFromMemoryIsCheckedLoadedAndRun) {
+  const std::string text =
+      "program(1.3)\n[buildInfo = dict<string, string>({})]\n{\n"
+      "    func main<ios18>(tensor<fp16, [1, 64]> x) {\n"
+      "        tensor<fp16, [1, 64]> y = add(x = x, y = x)[name = string(\"y\")];\n    } -> (y);\n}\n";
+  const std::string path = folder_ + "/twice.mil";
+  std::ofstream(path) << text;
+  const Result<Text> told = mil_check(path.c_str());
+  ASSERT_OK(told);
+  EXPECT_NE(told->view().find("\"operations\":{\"add\":1}"), std::string_view::npos) << told->c_str();
+  EXPECT_EQ(mil_check((folder_ + "/none").c_str()).status(), ANELANE_IO);
+
+  const Result<Lane> lane = open();
+  ASSERT_OK(lane);
+  anelane_layer layer{};
+  layer.mil = text.data();
+  layer.mil_bytes = text.size();
+  const anelane_program_rung rung = {7, 1, &layer};
+  const Result<Model> model = lane->load_program({&rung, 1}, {}, kBound);
+  ASSERT_OK(model);
+  const Result<Lease> lease = model->lease(7, kBound);
+  ASSERT_OK(lease);
+  std::vector<uint16_t> x(64, 0x3c00), y(64);  // 1 in fp16
+  const anelane_tensor in = {x.data(), 128, 0, 0}, out = {y.data(), 128, 1, 0};
+  ASSERT_OK(lease->run({&in, 1}, {&out, 1}, kBound));
+  EXPECT_EQ(y, std::vector<uint16_t>(64, 0x4000));  // 2
+  EXPECT_EQ(lane->load_program({}, {}, kBound).status(), ANELANE_INVALID_ARGUMENT);
+}
+
+TEST_F(Cpp, ARecordIsDecidedAgain) {
+  const std::string record = folder_ + "/record", lock = folder_ + "/recorded-lane";
+  LaneOptions options;
+  options.engine = ANELANE_ENGINE_SOFT;
+  options.lock_dir = lock.c_str();
+  options.record_path = record.c_str();
+  {
+    Result<Lane> lane = Lane::open(options, kBound);
+    ASSERT_OK(lane);
+    ASSERT_OK(load(*lane).embed_texts("a", kBound));
+    ASSERT_OK(lane->close(kBound));
+  }
+  const Result<Replay> same = replay(record.c_str());
+  ASSERT_OK(same);
+  EXPECT_GT(same->steps, 2u);
+  EXPECT_EQ(same->difference.view(), "");
+  EXPECT_EQ(replay((folder_ + "/none").c_str()).status(), ANELANE_IO);
 }
 
 }  // namespace

@@ -89,6 +89,12 @@ def main():
             run = subprocess.run([program], capture_output=True, text=True, check=False, timeout=60)
             if run.returncode != 0 or run.stdout:
                 faults.append("the example of docs/waits.md is wrong:\n" + run.stdout + run.stderr)
+    program, run_once = re.findall(r"```cpp\n((?:#include|int run_once).*?)```", texts["docs/cpp.md"], re.DOTALL)
+    code = "#include <cstring>\n#include <vector>\n" + program + run_once
+    run = subprocess.run(["c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I", os.path.join(source, "include"),
+                          "-x", "c++", "-"], input=code, capture_output=True, text=True, check=False)
+    if run.returncode != 0:
+        faults.append("the examples of docs/cpp.md do not compile:\n" + run.stderr)
     if faults or links < 5:
         sys.exit("\n".join(faults) or f"only {links} links found")
     print(f"{links} links of {len(pages)} pages")

@@ -53,6 +53,12 @@ class SearchNotes(TempCase):
         self.assertEqual(out.splitlines()[0], "1 notes embedded, 2 unchanged, 1 removed")
         self.assertIn("bike.txt: The quarterly report", out.splitlines()[3])
 
+    def test_a_folder_that_is_not_there_is_said(self):
+        for more in ([], ["--rebuild"]):
+            run = subprocess.run([sys.executable, os.path.join(EXAMPLES, "search_notes.py"), MINILM, "/no/such/notes", "x", *more],
+                                 capture_output=True, text=True, timeout=BOUND_S, check=False)
+            self.assertEqual((run.returncode, run.stdout, run.stderr), (1, "", "search_notes: there is no folder /no/such/notes\n"))
+
     def test_vector_spaces_are_never_mixed(self):
         other = write_tiny(os.path.join(self.temp, "tiny"))
         self.assertEqual(self.run_example()[0], 0)

@@ -1,11 +1,13 @@
 """Leases: runs on NumPy arrays, with and without copies, and memory that outlives its lease without harm."""
 import gc
+import json
 import mmap
+import os
 import threading
 import time
 import unittest
 
-from support import BOUND_S, LaneCase, numpy, run_python
+from support import BOUND_S, SOURCE, LaneCase, numpy, run_python
 
 import anelane
 from anelane import _mapping
@@ -154,6 +156,74 @@ class Leases(LaneCase):
         self.lease.release()
         gc.collect()
         self.assertEqual(self.lane.stats().leased, 0)
+
+
+TWICE = """program(1.3)
+[buildInfo = dict<string, string>({})]
+{
+    func main<ios18>(tensor<fp16, [1, 64]> x) {
+        tensor<fp16, [1, 64]> y = add(x = x, y = x)[name = string("y")];
+    } -> (y);
+}
+"""
+
+
+class Programs(LaneCase):
+    """Programs of one's own: from memory and from a folder, and what is no model of vectors."""
+
+    example = os.path.join(SOURCE, "examples/programs/residual")
+
+    def read(self, name):
+        with open(os.path.join(self.example, name), "rb") as f:
+            return f.read()
+
+    def test_from_memory_by_names(self):
+        with self.lane.load_program({7: [{"mil": TWICE}]}, timeout=BOUND_S) as model, model.lease(7, timeout=BOUND_S) as lease:
+            x = numpy.arange(64, dtype=numpy.float16).reshape(1, 64)
+            self.assertTrue((lease.run({"x": x})["y"] == 2 * x).all())
+        for wrong in ({}, {7: []}, {7: [{"weights": b""}]}, {7: [{"mil": TWICE, "wieghts": b""}]}):
+            with self.assertRaises(anelane.InvalidArgumentError):
+                self.lane.load_program(wrong)
+
+    def test_memory_and_folder_give_the_same_bits(self):
+        manifest = json.loads(self.read("program.json"))["rungs"]
+        rungs = {int(width): [{key: value if key == "connect" else self.read(value) for key, value in layer.items()} for layer in layers]
+                 for width, layers in manifest.items()}
+        x = numpy.linspace(-1, 1, 32 * 64).astype(numpy.float16).reshape(1, 32, 1, 64)
+        results = []
+        for model in (self.lane.load(self.example, timeout=BOUND_S), self.lane.load_program(rungs, name="packed", timeout=BOUND_S)):
+            with model, model.lease(64, timeout=BOUND_S) as lease:
+                results.append(lease.run({"x": x})["y"].tobytes())
+        self.assertEqual(*results)
+
+    def test_a_text_is_checked(self):
+        path = os.path.join(self.temp, "twice.mil")
+        with open(path, "w", encoding="ascii") as f:
+            f.write(TWICE)
+        told = anelane.mil_check(path)
+        self.assertEqual((told["error"], told["operations"]), (None, {"add": 1}))
+        up = os.path.join(self.example, "up_64.mil")
+        self.assertIn("without a weight file", anelane.mil_check(up)["error"])
+        self.assertIsNone(anelane.mil_check(up, os.path.join(self.example, "up.bin"))["error"])
+
+    def test_what_gives_no_vectors_says_so_in_words_of_this_language(self):
+        with self.assertRaises(anelane.UnsupportedError) as caught:
+            anelane.SentenceEncoder(self.example, lane=self.lane)
+        self.assertIn("is made of programs and gives no vectors", str(caught.exception))
+        with self.lane.load(self.example, timeout=BOUND_S) as model:
+            for call in (lambda: model.embed(["a"]), lambda: model.embed_ids([[1]])):
+                with self.assertRaises(anelane.UnsupportedError) as caught:
+                    call()
+                self.assertNotIn("anelane_", str(caught.exception))
+
+    def test_relative_paths_are_those_of_the_current_folder(self):
+        code, out, err = run_python(
+            "import os, sys, anelane\n"
+            "os.chdir(sys.argv[1])\n"
+            "with anelane.Lane(engine='soft', lock_dir='here'):\n"
+            "    print(os.path.isdir('here'), anelane.holder('here').held, anelane.holder(os.path.abspath('here')).held)\n",
+            self.folder("current"))
+        self.assertEqual((code, out, err), (0, "True True True\n", ""))
 
 
 if __name__ == "__main__":

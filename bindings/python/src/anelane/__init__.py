@@ -15,7 +15,7 @@ from ._library import library as _loaded
 from ._library import load_library
 from ._log import set_log
 from ._mapping import MappedPort
-from ._model import Model, inspect
+from ._model import Model, inspect, mil_check
 from ._operation import Operation
 from ._retry import retry, retry_async
 from ._tokenizer import Tokenizer
@@ -102,6 +102,7 @@ __all__ = [
     "holder",
     "inspect",
     "load_library",
+    "mil_check",
     "peek",
     "replay",
     "retry",

@@ -1,12 +1,14 @@
 """Sentences to vectors in one object, in the manner of sentence-transformers."""
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import errors
 from ._lane import Lane
+from ._model import inspect
 from ._numpy import need_numpy
 from ._retry import Retry
 from ._types import ModelInfo, StrPath
@@ -23,6 +25,9 @@ class SentenceEncoder:
     """
 
     def __init__(self, path: StrPath, *, lane: Lane | None = None, timeout: float | None = None, **options: Any) -> None:
+        if inspect(path).kind == "program":  # before anything is started for it
+            raise errors.make(errors.UNSUPPORTED, f"{os.fspath(path)!s} is made of programs and gives no vectors: "
+                                                  "Lane.load it, and run it by Model.lease")
         self._own_lane = lane is None
         self.lane = Lane(timeout=timeout, **options) if lane is None else lane
         try:

@@ -7,12 +7,12 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from . import _abi, _lifetime, errors
 from ._library import check, deadline_after, library, new_error, path_bytes, text_of
-from ._model import Model, load_start, take_model
+from ._model import Model, load_program, load_start, take_model
 from ._operation import Operation, run_to_end
 from ._retry import Retry, retried
 from ._types import ENGINES, WORKER_MODES, Holder, LaneStats, StrPath
@@ -126,6 +126,17 @@ class Lane:
         """load() without waiting: await it."""
         start, keep = load_start(self, path, name, rungs, numerics, progress, timeout)
         return Operation(start, lambda c, op: take_model(c, op, self, keep))
+
+    def load_program(
+        self,
+        rungs: Mapping[int, Sequence[Mapping[str, Any]]],
+        *,
+        name: str | None = None,
+        timeout: float | None = None,
+    ) -> Model:
+        """Loads programs of your own from memory: program.json's "rungs" (docs/programs.md) with contents in place of file
+        names, `{64: [{"mil": text, "weights": data, "connect": {"hidden": "g"}}]}`. Blocks; Ctrl-C waits for its end."""
+        return load_program(self, rungs, name, timeout)
 
     def stats(self) -> LaneStats:
         """A snapshot."""

@@ -3,16 +3,17 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import json
 import os
 import sys
 import threading
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, errors
 from ._lease import Lease, acquire_lease
-from ._library import NO_CALLBACK, Library, check, deadline_after, library, new_error, path_bytes
+from ._library import NO_CALLBACK, Library, check, deadline_after, library, new_error, path_bytes, text_of
 from ._operation import Operation, Start, run_to_end, tell_unraisable
 from ._retry import Retry, retried
 from ._types import ModelInfo, Port, StrPath
@@ -245,6 +246,48 @@ def load_start(lane: Lane, path: StrPath, name: str | None, rungs: Sequence[int]
     start: Start = lambda fn, user, out, error: c.start_load(  # noqa: E731
         handle, folder, ctypes.byref(options), deadline_after(timeout), fn, user, out, error)
     return start, entry
+
+
+def load_program(lane: Lane, rungs: Mapping[int, Sequence[Mapping[str, Any]]], name: str | None, timeout: float | None) -> Model:
+    """Lane.load_program. C copies everything before it returns; until then `keep` holds it."""
+    c, options = library(), _abi.anelane_model_options()
+    keep: list[bytes] = []
+    c.model_options_init(ctypes.byref(options), ctypes.sizeof(options))
+    if name is not None:
+        options.name = os.fsencode(name)
+    table = (_abi.anelane_program_rung * max(len(rungs), 1))()
+    for rung, (shape, given) in zip(table, rungs.items()):
+        layers = (_abi.anelane_layer * max(len(given), 1))()
+        for layer, parts in zip(layers, given):
+            unknown = set(parts) - {"mil", "weights", "connect"}
+            if unknown or "mil" not in parts:
+                raise errors.make(errors.INVALID_ARGUMENT, "a layer has 'mil', and may have 'weights' and 'connect'; this one has "
+                                                           f"{sorted(parts)}")
+            mil = parts["mil"].encode() if isinstance(parts["mil"], str) else bytes(parts["mil"])
+            layer.mil, layer.mil_bytes = mil, len(mil)
+            if parts.get("weights") is not None:
+                weights = bytes(parts["weights"])
+                layer.weights, layer.weight_bytes = ctypes.cast(ctypes.c_char_p(weights), ctypes.c_void_p), len(weights)
+                keep.append(weights)
+            connect = parts.get("connect") or {}
+            wires = (_abi.anelane_connection * max(len(connect), 1))()
+            for wire, (to, source) in zip(wires, connect.items()):
+                wire.input, wire.output = to.encode(), source.encode()
+            layer.connect, layer.connect_count = wires, len(connect)
+        rung.shape, rung.layer_count, rung.layers = shape, len(given), layers
+    program = _abi.anelane_program(ctypes.sizeof(_abi.anelane_program), len(rungs), table)
+    handle, error = _abi.anelane_model(), new_error()
+    check(c.model_load_program(lane._handle_open(), ctypes.byref(program), ctypes.byref(options), deadline_after(timeout),
+                               ctypes.byref(handle), ctypes.byref(error)), error)
+    return Model(lane, handle, None)
+
+
+def mil_check(path: StrPath, weights: StrPath | None = None) -> dict[str, Any]:
+    """What a MIL text takes and gives, its operations, and what compilers object to: "error" is None, or why it cannot be
+    compiled. Needs no lane."""
+    c, file = library(), None if weights is None else path_bytes(weights)
+    told: dict[str, Any] = json.loads(text_of(lambda *rest: int(c.mil_check(path_bytes(path), file, *rest))))
+    return told
 
 
 def take_model(c: Library, op: _abi.anelane_op, lane: Lane, keep: object) -> Model:
