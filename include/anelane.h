@@ -321,7 +321,8 @@ ANELANE_API anelane_status anelane_lane_open(const anelane_lane_options* options
    until the deadline (for 2 s at most) and by force then (at most 1 s more), and returns after the last
    callback. Nothing is left behind: no process, thread, descriptor, shared memory or temporary file. Workers
    that are threads cannot be forced; one that is stuck in its engine is waited for until the deadline, for 30
-   s at most, and left to itself (DEADLINE_EXCEEDED). A second close of a handle: BAD_HANDLE. */
+   s at most, and left to itself (DEADLINE_EXCEEDED, as for a process that the system itself does not let end,
+   say on a file server that is gone: the lane stays busy until then). A second close of a handle: BAD_HANDLE. */
 ANELANE_API anelane_status anelane_lane_close(anelane_lane lane, uint64_t deadline, anelane_error* err);
 /* A snapshot; consistent in itself. Set out->struct_size first. Waits for the lane thread (microseconds). */
 ANELANE_API anelane_status anelane_lane_get_stats(anelane_lane lane, anelane_lane_stats* out,

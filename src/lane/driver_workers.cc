@@ -413,7 +413,7 @@ void Driver::check_all_gone() {
 
 bool Driver::drop_workers() {
   all_gone_ = nullptr;
-  bool left = false;
+  bool left = !launches_.empty();  // a worker that the system has not let begin
   for (auto& model : failed_starts_) {
     left = left || (model->link && !model->link->gone());
     if (model->link) model->link->close();

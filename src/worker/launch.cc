@@ -187,8 +187,8 @@ Result<std::unique_ptr<WorkerHandle>> launch_worker(const LaunchOptions& options
   ANELANE_ASSIGN(init.nonce, make_nonce());
   std::string who = "the worker ";
   who += options.thread_mode ? "thread" : options.executable;
-  ANELANE_ASSIGN(auto worker,
-                 options.thread_mode ? start_worker_thread(options) : start_worker_process(options));
+  ANELANE_ASSIGN(auto worker, options.thread_mode ? start_worker_thread(options)
+                                                  : start_worker_process(options, deadline_ns));
   bool explained = false;
   Result<HelloBody> hello = exchange_hello(*worker, init, who, deadline_ns, options.abort, &explained);
   if (explained) {

@@ -3,6 +3,8 @@
 #pragma once
 #include <sys/types.h>
 
+#include <atomic>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +18,8 @@ struct SpawnRequest {
   std::string executable;              // absolute path
   std::vector<std::string> arguments;  // argv
   std::vector<int> descriptors;        // [i]: what the program finds as descriptor i; -1: closed there
+  uint64_t deadline_ns = UINT64_MAX;   // until it runs: later, and when aborted, it is killed
+  const std::atomic<bool>* abort = nullptr;
 };
 
 struct SpawnedProcess {
@@ -23,7 +27,9 @@ struct SpawnedProcess {
   fork_guard::Fd handle;  // readable when the process is gone: a pidfd; a kqueue on macOS
 };
 
-// ENGINE_UNAVAILABLE, naming path and reason, when the program cannot be started.
+// ENGINE_UNAVAILABLE, naming path and reason, when the program cannot be started; ENGINE_CRASHED when it did
+// not run before the deadline, CANCELLED when it was not wanted any more: on Linux nothing is left then. (On
+// macOS the kernel starts it in one step, which the deadline does not cut.)
 Result<SpawnedProcess> spawn(const SpawnRequest& request);
 
 // A handle on this process for a worker to watch; -1 on macOS, where such handles cannot be inherited and the

@@ -5,9 +5,12 @@
 // may do very little: no allocation, no locks, no libc call with state. It makes bare system calls only,
 // which also keeps sanitizers' interceptors from writing the child's deeds into the shared books of the host.
 // All signals, the C library's own included, are blocked around it: no handler of the host may run in the
-// child, and the mask it inherits is the one it then empties itself.
+// child, and the mask it inherits is the one it then empties itself. Should the child get stuck on its way,
+// it is killed at the deadline by a thread that watches meanwhile (spawn_watch.h): that lets the launching
+// thread go.
 #ifndef __APPLE__
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -21,7 +24,9 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/limits.h"
 #include "worker/spawn.h"
+#include "worker/spawn_watch.h"
 
 #if defined(__has_feature)
 #if __has_feature(memory_sanitizer)
@@ -167,6 +172,15 @@ Status start_error(const std::string& path, int why) {
   return std::move(status).with_class(is_shortage(why));
 }
 
+Status late_error(const SpawnRequest& request) {
+  if (request.abort != nullptr && request.abort->load())
+    return error(Code::kCancelled, "the worker is not wanted any more");
+  return error(
+      Code::kEngineCrashed,
+      "the worker " + request.executable +
+          " did not begin to run in time and was ended: was it stopped, or is its file out of reach?");
+}
+
 siginfo_t wait_for(int pidfd, int flags, int* why) {
   siginfo_t info{};
   int n = 0;
@@ -200,16 +214,24 @@ Result<SpawnedProcess> spawn(const SpawnRequest& request) {
 
   const ChildStack stack;
   if (!stack.valid()) return start_error(request.executable, ENOMEM);
-  int pidfd = -1;
+  Result<std::unique_ptr<SpawnWatch>> watch = SpawnWatch::start(request.deadline_ns, request.abort);
+  if (!watch.ok()) return start_error(request.executable, EAGAIN);
   pid_t pid = -1;
   int why = 0;
   {
     const AllSignalsBlocked blocked;
-    pid = ANELANE_CLONE(enter, stack.top(), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
+    pid = ANELANE_CLONE(enter, stack.top(), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan,
+                        (*watch)->handle());
     why = errno;
   }
+  const bool killed = (*watch)->stop();
   if (pid < 0) return start_error(request.executable, why);
-  SpawnedProcess process{pid, fork_guard::Fd(above_stdio(UniqueFd(pidfd)))};
+  SpawnedProcess process{pid, fork_guard::Fd(above_stdio(UniqueFd(*(*watch)->handle())))};
+  if (killed) {
+    pollfd gone{process.handle.get(), POLLIN, 0};
+    if (::poll(&gone, 1, limits::kExitAskMs) > 0) wait_for(process.handle.get(), 0, &why);
+    return late_error(request);
+  }
   if (plan.error != 0) {
     wait_for(process.handle.get(), 0, &why);  // it has left already: vfork returned
     return start_error(request.executable, plan.error);

@@ -77,7 +77,8 @@ bool wait_until_exited(WorkerHandle& handle, uint64_t deadline_ns) {
   return true;
 }
 
-Result<std::unique_ptr<WorkerHandle>> start_worker_process(const LaunchOptions& options) {
+Result<std::unique_ptr<WorkerHandle>> start_worker_process(const LaunchOptions& options,
+                                                           uint64_t deadline_ns) {
   ANELANE_ASSIGN(DescriptorPair stream, make_socket_pair());
   ANELANE_ASSIGN(DescriptorPair control, make_socket_pair());
   ANELANE_ASSIGN(DescriptorPair log, make_log_pipe());
@@ -97,6 +98,8 @@ Result<std::unique_ptr<WorkerHandle>> start_worker_process(const LaunchOptions& 
   request.descriptors[kLockFd] = options.lock_fd;
   request.descriptors[kOwnerFd] = owner.get();
   request.descriptors[kArenaFd] = options.arena ? options.arena->fd() : -1;
+  request.deadline_ns = deadline_ns;
+  request.abort = options.abort;
   ANELANE_ASSIGN(SpawnedProcess process, spawn(request));
   return std::unique_ptr<WorkerHandle>(new ProcessWorker(std::move(process), std::move(stream.ours),
                                                          std::move(control.ours), std::move(log.ours)));

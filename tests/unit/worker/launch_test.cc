@@ -192,6 +192,62 @@ TEST_F(LaunchTest, UnwantedLaunchIsGivenUp) {
   other.join();
 }
 
+// ---- a child that is held up between its creation and its exec ----
+
+// While it lives, an exec of the file waits for us: for lease-break-time, 45 s unless the system says
+// otherwise.
+class HeldFile {
+ public:
+  explicit HeldFile(const std::string& path) : before_(::signal(SIGIO, SIG_IGN)) {
+    fd_ = UniqueFd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    held_ = ::fcntl(fd_.get(), F_SETLEASE, F_WRLCK) == 0;
+  }
+  ~HeldFile() {
+    fd_.reset();
+    ::signal(SIGIO, before_);
+  }
+  bool held() const { return held_; }
+
+ private:
+  sighandler_t before_;
+  UniqueFd fd_;
+  bool held_ = false;
+};
+
+TEST_F(LaunchTest, L6_5_ChildThatDoesNotGetToItsExecIsEndedAtTheTimeout) {
+  const TempFolder folder;
+  LaunchOptions options = fake("ends_when_closed");
+  options.executable = folder.file("worker");
+  ASSERT_TRUE(write_file_atomic(options.executable, std::string_view("#!/bin/true\n"), 0700).ok());
+  const HeldFile held(options.executable);
+  ASSERT_TRUE(held.held()) << errno_text(errno);
+  options.timeout_ms = 200;
+  const uint64_t start = now_ns();
+  const Status status = launch_worker(options).status();
+  EXPECT_EQ(status.code(), Code::kEngineCrashed) << status.message();
+  EXPECT_TRUE(mentions(status, options.executable)) << status.message();
+  EXPECT_LT(now_ns() - start, 10'000 * kMs);
+}
+
+TEST_F(LaunchTest, UnwantedLaunchIsGivenUpWhileItsChildIsHeldBeforeTheExec) {
+  const TempFolder folder;
+  LaunchOptions options = fake("ends_when_closed");
+  options.executable = folder.file("worker");
+  ASSERT_TRUE(write_file_atomic(options.executable, std::string_view("#!/bin/true\n"), 0700).ok());
+  const HeldFile held(options.executable);
+  ASSERT_TRUE(held.held()) << errno_text(errno);
+  std::atomic<bool> abort{false};
+  options.abort = &abort;
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    abort = true;
+  });
+  const uint64_t start = now_ns();
+  EXPECT_EQ(launch_worker(options).status().code(), Code::kCancelled);
+  EXPECT_LT(now_ns() - start, 10'000 * kMs) << "long before its own time-out";
+  other.join();
+}
+
 // ---- the real worker ----
 
 // What a command prints on both streams, and its exit code.
