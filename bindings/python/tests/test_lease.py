@@ -6,11 +6,12 @@ import os
 import threading
 import time
 import unittest
+import unittest.mock
 
 from support import BOUND_S, SOURCE, LaneCase, numpy, run_python
 
 import anelane
-from anelane import _mapping
+from anelane import _lease, _library, _mapping
 
 
 def mapped_bytes():
@@ -142,6 +143,63 @@ class Leases(LaneCase):
                 time.sleep(0.005)
             thread.join(BOUND_S)
             self.assertEqual(ended, [True])
+
+    def map_while(self, lease, meanwhile):
+        """lease.map(0), with something done right after the library has answered."""
+        def memory(*arguments):
+            meanwhile()
+            return real(*arguments)
+
+        real = _lease.Memory
+        with unittest.mock.patch.object(_lease, "Memory", memory):
+            return lease.map(0)
+
+    def test_a_release_in_the_middle_of_a_map_leaves_nothing_live(self):
+        # Another thread waits for the map, and ends it.
+        lease = self.model.lease(128)
+        thread = threading.Thread(target=lease.release)
+        mapped = self.map_while(lease, lambda: (thread.start(), thread.join(0.2)))
+        thread.join(BOUND_S)
+        self.assertFalse(thread.is_alive())
+        with self.assertRaises(anelane.LeaseExpiredError):
+            mapped.array.fill(7)
+        # A signal handler cannot wait: the map fails.
+        lease = self.model.lease(128)
+        with self.assertRaises(anelane.LeaseExpiredError):
+            self.map_while(lease, lease.release)
+
+    def test_an_interrupt_during_a_release_keeps_no_pin(self):
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        self.lease.release()  # stats count shapes
+        lease = self.model.lease(128)
+        lease.map(0)
+        with unittest.mock.patch.object(_mapping.Memory, "end", interrupt), self.assertRaises(KeyboardInterrupt):
+            lease.release()
+        self.assertEqual(self.lane.stats().leased, 1)
+        del lease
+        gc.collect()
+        self.assertEqual(self.lane.stats().leased, 0)
+
+    def test_an_interrupt_right_after_the_pin_gives_it_back(self):
+        """Python runs its signal handlers between the library's answer and whatever comes next."""
+        self.lease.release()
+        c = _library.library()
+        for name in ("lease_acquire", "op_lease"):
+            real = getattr(c, name)
+
+            def interrupted(*arguments, real=real):
+                self.assertEqual(real(*arguments), 0)
+                raise KeyboardInterrupt
+
+            not_at_once = {"lease_acquire": lambda *_: 1} if name == "op_lease" else {}
+            with self.subTest(name), unittest.mock.patch.multiple(c, **{**not_at_once, name: interrupted}):
+                try:
+                    self.model.lease(128)
+                    self.fail("not interrupted")
+                except KeyboardInterrupt as error:  # its traceback is alive
+                    self.assertEqual(self.lane.stats().leased, 0, error)
 
     def test_release_twice_use_after_and_drop(self):
         lease = self.model.lease(128)

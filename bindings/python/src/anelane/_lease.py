@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Union
 
@@ -22,22 +23,19 @@ if TYPE_CHECKING:
 
 
 
-def acquire_lease(c: Library, model: _abi.anelane_model, shape: int) -> _abi.anelane_lease | None:
-    """A lease of a shape that is resident now, on the spot. None: it is not, and is being made so where that is possible; or
-    the wait will say what is wrong."""
-    handle = _abi.anelane_lease()
-    return handle if c.lease_acquire(model, shape, 0, ctypes.byref(handle), None) == 0 else None
-
-
 class Lease:
     """A pinned shape (from Model.lease). Release it, use it as a context manager, or drop it."""
 
-    def __init__(self, model: Model, shape: int, handle: _abi.anelane_lease) -> None:
-        """Use Model.lease."""
+    def __init__(self, model: Model, shape: int) -> None:
+        """Use Model.lease. It holds nothing yet: the library writes the pin into an object that lives already, so that an
+        exception (Ctrl-C) at any point afterwards finds an owner that gives it back."""
         self._library = library()
         self._model = model
-        self._handle = handle
+        self._handle = _abi.anelane_lease()
+        # Between map and release: no port is mapped behind the back of its end. A signal handler may release in the middle.
+        self._lock = threading.RLock()
         self._released = False
+        self._given_back = False  # an interrupted release is ended by the next one, or by the finalizer
         self._mapped: dict[int, MappedPort] = {}
         self._ports: list[Port] | None = None
         self.shape = shape
@@ -49,17 +47,34 @@ class Lease:
             self._ports = self._model.ports(self.shape)
         return self._ports
 
+    def _acquire(self) -> bool:
+        """Pins a shape that is resident now, on the spot. False: it is not, and is being made so where that is possible; or
+        the wait will say what is wrong."""
+        return bool(self._library.lease_acquire(self._model._handle, self.shape, 0, ctypes.byref(self._handle), None) == 0)
+
+    def _take(self, c: Library, op: _abi.anelane_op) -> Lease:
+        """Takes over the lease that an operation got."""
+        error = new_error()
+        check(c.op_lease(op, ctypes.byref(self._handle), ctypes.byref(error)), error)
+        return self
+
     def map(self, port: int | str) -> MappedPort:
         """The port's bytes in the memory shared with the worker, for runs without copies."""
         index = self._port(port).index
-        self._check()
-        if index not in self._mapped:
-            tensor, error = _abi.anelane_tensor(), new_error()
-            check(self._library.lease_map(self._handle, index, ctypes.byref(tensor), ctypes.byref(error)), error)
-            memory = Memory(tensor.data, tensor.bytes)
-            self._mapped[index] = MappedPort(self.ports[index], memory)
-            self._model.lane._mapped.add(memory)
-        return self._mapped[index]
+        with self._lock:
+            self._check()
+            if index not in self._mapped:
+                tensor, error = _abi.anelane_tensor(), new_error()
+                check(self._library.lease_map(self._handle, index, ctypes.byref(tensor), ctypes.byref(error)), error)
+                memory = Memory(tensor.data, tensor.bytes)
+                lane = self._model.lane
+                lane._mapped.add(memory)
+                self._mapped[index] = MappedPort(self.ports[index], memory)
+                if self._released or lane.closed:  # meanwhile: its end may have missed this memory
+                    memory.end()
+                    self._check()
+                    raise errors.make(errors.CLOSED, "the lane was closed")
+            return self._mapped[index]
 
     def run(self, inputs: Mapping[int | str, Tensor], *, outputs: Mapping[int | str, MappedPort] | None = None,
             timeout: float | None = None) -> dict[str, Any]:
@@ -86,11 +101,14 @@ class Lease:
 
     def release(self) -> None:
         """Gives the pin back. Again: nothing."""
-        self._released = True
-        mapped, self._mapped = self._mapped, {}
-        for port in mapped.values():
-            port._memory.end()
-        self._library.lease_release(self._handle)
+        with self._lock:
+            self._released = True
+            mapped, self._mapped = self._mapped, {}
+            for port in mapped.values():
+                port._memory.end()
+            if self._handle.bits and not self._given_back:
+                self._library.lease_release(self._handle)
+            self._given_back = True
 
     def _check(self) -> None:
         if self._released:
@@ -144,7 +162,7 @@ class Lease:
         self.release()
 
     def __del__(self) -> None:
-        if not getattr(self, "_released", True) and not sys.is_finalizing():
+        if not getattr(self, "_given_back", True) and not sys.is_finalizing():
             self.release()
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, errors
-from ._lease import Lease, acquire_lease
+from ._lease import Lease
 from ._library import NO_CALLBACK, Library, check, deadline_after, library, new_error, path_bytes, text_of
 from ._operation import Operation, Start, run_to_end, tell_unraisable
 from ._retry import Retry, retried
@@ -164,24 +164,23 @@ class Model:
 
     def lease(self, shape: int, *, timeout: float | None = None, retry: Retry = False) -> Lease:
         """Makes the shape resident and pins it. It expires after the lane's lease_max_ms without a run."""
-        handle = acquire_lease(self._library, self._handle, shape)  # resident already: no wait, no thread
-        if handle is not None:
-            return Lease(self, shape, handle)
-        start = self._lease_start(shape, timeout)
-        return retried(retry, lambda: run_to_end(start, lambda c, op: self._take_lease(c, op, shape)))
+        lease = Lease(self, shape)
+        try:
+            if lease._acquire():  # resident already: no wait, no thread
+                return lease
+            start = self._lease_start(shape, timeout)
+            return retried(retry, lambda: run_to_end(start, lease._take))
+        except BaseException:  # a traceback would keep it
+            lease.release()
+            raise
 
     def start_lease(self, shape: int, *, timeout: float | None = None) -> Operation[Lease]:
         """lease() without waiting: await it."""
-        return Operation(self._lease_start(shape, timeout), lambda c, op: self._take_lease(c, op, shape))
+        return Operation(self._lease_start(shape, timeout), Lease(self, shape)._take)
 
     def _lease_start(self, shape: int, timeout: float | None) -> Start:
         c = self._library
         return lambda fn, user, out, error: c.start_lease(self._handle, shape, deadline_after(timeout), fn, user, out, error)
-
-    def _take_lease(self, c: Library, op: _abi.anelane_op, shape: int) -> Lease:
-        handle, error = _abi.anelane_lease(), new_error()
-        check(c.op_lease(op, ctypes.byref(handle), ctypes.byref(error)), error)
-        return Lease(self, shape, handle)
 
     # ---- the end of its life ----
     def retire(self, *, timeout: float | None = None) -> None:
