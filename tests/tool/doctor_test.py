@@ -161,6 +161,62 @@ class Doctor(ToolCase):
         silent = self.worker_script(f"[ $1 = --version ] && exec {real} --version\n")
         self.assert_failed(self.doctor(environment=silent), "worker process")
 
+    def saying(self, lines, code=0):
+        """A worker that reports these lines and nothing else."""
+        text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines) + "\n"
+        said = self.write("said", text.encode())
+        real = os.path.join(BUILD, "anelane-worker")
+        return self.worker_script(f'[ "$1" = --doctor ] || exec {real} "$@"\ncat {said}\nexit {code}\n')
+
+    def test_only_a_whole_pass_passes(self):
+        def line(step, outcome="ok", **more):
+            return {"step": step, "outcome": outcome, "detail": "", "advice": None, "ms": 1, **more}
+
+        good = {name: line(name, "not applicable" if name in NOT_APPLICABLE | {"pool"} else "ok") for name in WORKER_STEPS}
+        end = {"end": True, "engine": "soft"}
+
+        def with_step(name, step):
+            return [*{**good, name: step}.values(), end]
+
+        code, _, _ = self.doctor(environment=self.saying([*good.values(), end]))
+        self.assertEqual(code, DONE)
+        missing = [step for step in good.values() if step["step"] != "run"]
+        cases = {
+            "capitals": (with_step("run", line("run", "FAILED")), 0), "unknown": (with_step("run", line("run", "banana")), 0),
+            "outcome missing": (with_step("run", {"step": "run"}), 0), "number": (with_step("run", line(7)), 0),
+            "detail of another type": (with_step("run", line("run", detail=[1])), 0), "nothing done": ([end], 0),
+            "a step missing": ([*missing, end], 0), "a step not done": (with_step("run", line("run", "not applicable")), 0),
+            "not reached": (with_step("pool", line("pool", "not reached")), 0), "no engine": ([*good.values(), {"end": True}], 0),
+            "engine a number": ([*good.values(), {"end": True, "engine": 5}], 0), "code": ([*good.values(), end], 9),
+            "end false": ([*good.values(), {"end": False, "engine": "soft"}], 0),
+            "twice": ([*good.values(), line("run"), end], 0), "unheard of": ([*good.values(), line("dance"), end], 0),
+            "inside another": ([{"step": "system", "begin": True}, *list(good.values())[1:], end], 0),
+            "a long line": (["x" * 70000, *good.values(), end], 0)}
+        for name, (lines, status) in cases.items():
+            with self.subTest(name):
+                code, report, _ = self.doctor(environment=self.saying(lines, status))
+                self.assertEqual((code, report["passed"]), (REFUSED, False))
+                self.assertTrue(any(step["outcome"] == "failed" for step in report["steps"]), report)
+
+    def test_a_worker_that_talks_without_end(self):
+        real = os.path.join(BUILD, "anelane-worker")
+        for words in ('{"step":"system","begin":true}', '{"step":"system","outcome":"ok","detail":"","ms":1}', "y"):
+            talk = self.worker_script(f"[ $1 = --version ] && exec {real} --version\nexec yes '{words}'\n")
+            code, report, _ = self.doctor(environment=talk)
+            self.assertEqual((code, report["passed"]), (REFUSED, False))
+            self.assertLess(len(report["steps"]), 10)
+        steps = self.assert_failed(self.doctor(environment=self.worker_script("exec yes\n")), "worker")
+        self.assertIn("without end", steps["worker"]["detail"])
+
+    def test_escape_sequences_do_not_reach_the_terminal(self):
+        bad = json.dumps({"step": "system", "outcome": "failed", "detail": "a\0b\033[2J\x9b\x7f", "advice": "\r\n\033]0;x\a"})
+        code, out, _ = self.tool("doctor", environment=self.saying([bad, "\033[31m"]))
+        self.assertEqual(code, REFUSED)
+        self.assertIn(r"a\x00b\x1b[2J\x9b\x7f", out)
+        self.assertIn(r"=> \x0d\x0a\x1b]0;x\x07", out)
+        self.assertIn(r"no step: \x1b[31m", out)
+        self.assertFalse(set(out) & set("\0\033\r\a\x7f\x9b"))
+
     def test_wrong_usage(self):
         for arguments in (["--engine", "fast"], ["--temp-space-min", "-1"], ["--temp-space-min", "1.5"], ["now"]):
             code, out, err = self.tool("doctor", *arguments)

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "find_worker.h"
+#include "printable.h"
 #include "reference_encoder.h"
 #include "report.h"
 #include "session.h"
@@ -62,8 +63,8 @@ void Doctor::add(DoctorStep step) {
     const char* mark = step.outcome == "ok" ? "ok" : step.outcome == "failed" ? "FAILED" : "-";
     const bool done = step.outcome == "ok" || step.outcome == "failed";
     std::printf("%-7s %-13s %s%s%s\n", mark, step.name.c_str(), done ? "" : step.outcome.c_str(),
-                done || step.detail.empty() ? "" : ": ", step.detail.c_str());
-    if (!step.advice.empty()) std::printf("%-21s => %s\n", "", step.advice.c_str());
+                done || step.detail.empty() ? "" : ": ", printable(step.detail).c_str());
+    if (!step.advice.empty()) std::printf("%-21s => %s\n", "", printable(step.advice).c_str());
     std::fflush(stdout);
   }
   steps_.push_back(std::move(step));
@@ -198,7 +199,7 @@ int Doctor::run() {
     if (failed_)
       std::printf("doctor: %d of %zu steps FAILED\n", static_cast<int>(failures), steps_.size());
     else
-      std::printf("doctor: nothing is wrong, on the %s engine\n", end.engine.c_str());
+      std::printf("doctor: nothing is wrong, on the %s engine\n", printable(end.engine).c_str());
   }
   const int output = finish_output();
   return failed_ ? kExitRefused : output;

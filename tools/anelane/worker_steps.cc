@@ -1,6 +1,7 @@
-// A child process with a pipe on its standard output. States: between steps → in a step (its "begin" line has
-// come) → between steps, until the line "end". Whatever ends otherwise is reported as the failure of the step
-// that was running. The child is always collected before the functions return. Main thread only.
+// A child process with a pipe on its standard output. What its lines mean is worker_report.h's affair; here
+// are the process, the times and the lengths. Whatever ends otherwise than by the line "end" is reported as
+// the failure of the step that was running. The child is always collected before the functions return. Main
+// thread only.
 #include "worker_steps.h"
 
 #include <fcntl.h>
@@ -10,11 +11,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <vector>
+
+#include "worker_report.h"
 
 extern char** environ;  // POSIX leaves its declaration to the program
 
@@ -22,25 +25,23 @@ namespace anelane_tool {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using nlohmann::json;
-
-constexpr std::chrono::seconds kStepTime{120};
-constexpr std::chrono::seconds kCompileTime{
-    600};                                      // a service that is busy with other programs, and its queue
 constexpr std::chrono::seconds kWordTime{20};  // a first start of a new file is checked by the system
+constexpr std::chrono::milliseconds kExitTime{10'000};  // of one that has said its last
 constexpr size_t kLineMax = 64 * 1024;
+constexpr size_t kWordMax = 64 * 1024;
 
 class Child {
  public:
   Child(const std::string& file, std::vector<std::string> arguments);
-  ~Child() { collect(true); }
+  ~Child() { collect(kNow); }
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   const std::string& fault() const { return fault_; }  // "": it was started
-  enum class Read { kLine, kEnd, kTooLate };
+  enum class Read { kLine, kEnd, kTooLate, kTooLong };
   Read line(Clock::time_point deadline, std::string* out);
-  // "was killed by signal 11"; it has closed its output, or is to be killed.
-  std::string collect(bool force);
+  // "was killed by signal 11". It is killed where it has not left in time.
+  std::string collect(std::chrono::milliseconds patience);
+  static constexpr std::chrono::milliseconds kNow{0};
 
  private:
   pid_t pid_ = 0;
@@ -86,19 +87,19 @@ Child::Read Child::line(Clock::time_point deadline, std::string* out) {
     char chunk[4096];
     const ssize_t got = ::read(out_, chunk, sizeof chunk);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0 || buffer_.size() > kLineMax) return Read::kEnd;
+    if (got <= 0) return Read::kEnd;
+    if (buffer_.size() > kLineMax) return Read::kTooLong;
     buffer_.append(chunk, static_cast<size_t>(got));
   }
 }
 
-std::string Child::collect(bool force) {
+std::string Child::collect(std::chrono::milliseconds patience) {
   if (out_ >= 0) ::close(out_);
   out_ = -1;
   if (pid_ == 0) return {};
-  // One that has closed its output is leaving; whatever stays a second longer is made to.
   int status = 0;
   pid_t got = 0;
-  for (int i = 0; !force && i < 100; ++i) {
+  for (const auto end = Clock::now() + patience; Clock::now() < end;) {
     got = ::waitpid(pid_, &status, WNOHANG);
     if (got != 0) break;
     ::poll(nullptr, 0, 10);
@@ -114,56 +115,43 @@ std::string Child::collect(bool force) {
   return "ended with code " + std::to_string(WEXITSTATUS(status));
 }
 
-std::string text_of(const json& line, const char* name) {
-  const auto it = line.find(name);
-  return it != line.end() && it->is_string() ? it->get<std::string>() : std::string();
-}
-
 }  // namespace
 
 WorkerEnd run_worker_steps(const std::string& worker, const std::string& options,
-                           const std::function<void(const DoctorStep&)>& on_step) {
-  const char* report = "run the doctor again; if it happens again, report it";
+                           const std::function<void(const DoctorStep&)>& on_step, const WorkerTimes& times) {
+  const char* again = "run the doctor again; if it happens again, report it";
   Child child(worker, {"anelane-worker", "--doctor", options});
   if (!child.fault().empty()) {
     on_step({"worker process", "failed", child.fault(), "install the worker again", 0});
     return {};
   }
-  std::string running;  // the step
-  for (std::string text;;) {
-    const auto limit = running == "compile" || running == "pool" ? kCompileTime : kStepTime;
-    const Child::Read read = child.line(Clock::now() + limit, &text);
-    const std::string name = running.empty() ? "worker process" : running;
+  WorkerReport report;
+  const Clock::time_point last = Clock::now() + times.total;
+  for (std::string text; !report.over();) {
+    const bool slow = report.running() == "compile" || report.running() == "pool";
+    const auto limit = slow ? times.compile : times.step;
+    const Clock::time_point due = Clock::now() + limit;
+    const Child::Read read = child.line(std::min(due, last), &text);
+    const std::string name = report.running().empty() ? "worker process" : report.running();
     if (read == Child::Read::kTooLate) {
-      child.collect(true);
-      on_step({name, "failed", "no end within " + std::to_string(limit.count()) + " s; the worker was killed",
+      child.collect(Child::kNow);
+      on_step({name, "failed",
+               "no end within " + std::to_string((last < due ? times.total : limit).count()) + " s" +
+                   (last < due ? " in all" : "") + "; the worker was killed",
                "restart the machine if the system's service hangs; else report it", 0});
       return {};
     }
     if (read == Child::Read::kEnd) {
-      on_step({name, "failed", "the worker " + child.collect(false) + " in this step", report, 0});
+      on_step({name, "failed", "the worker " + child.collect(kExitTime) + " in this step", again, 0});
       return {};
     }
-    const json line = json::parse(text, nullptr, false);
-    if (!line.is_object()) {
-      child.collect(true);
-      on_step({name, "failed", "the worker printed what is no step: " + text.substr(0, 200),
-               "is it the anelane-worker of this build?", 0});
-      return {};
-    }
-    if (line.contains("end")) {
-      child.collect(false);
-      return {text_of(line, "engine")};
-    }
-    if (line.contains("begin")) {
-      running = text_of(line, "step");
-      continue;
-    }
-    running.clear();
-    const auto ms = line.find("ms");
-    on_step({text_of(line, "step"), text_of(line, "outcome"), text_of(line, "detail"),
-             text_of(line, "advice"), ms != line.end() && ms->is_number() ? ms->get<double>() : 0});
+    if (read == Child::Read::kTooLong) text = "a line of more than 64 KiB";
+    if (const std::optional<DoctorStep> step = report.hear(text)) on_step(*step);
   }
+  const std::optional<DoctorStep> left =
+      report.verdict(child.collect(report.ended() ? kExitTime : Child::kNow));
+  if (left) on_step(*left);
+  return {report.engine()};
 }
 
 std::string ask_worker(const std::string& worker, const std::string& word, std::string* fault) {
@@ -175,14 +163,17 @@ std::string ask_worker(const std::string& worker, const std::string& word, std::
   for (;;) {
     const Child::Read read = child.line(deadline, &text);
     if (read == Child::Read::kTooLate) {
-      child.collect(true);
       *fault = "it does not answer to " + word;
       return {};
     }
     if (read == Child::Read::kEnd) break;
     out += (out.empty() ? "" : "\n") + text;
+    if (read == Child::Read::kTooLong || out.size() > kWordMax) {
+      *fault = "asked for " + word + ", it prints without end";
+      return {};
+    }
   }
-  const std::string end = child.collect(false);
+  const std::string end = child.collect(kExitTime);
   if (end != "ended with code 0") *fault = "asked for " + word + ", it " + end;
   return out;
 }
