@@ -40,5 +40,13 @@ TEST(JsonText, WhatJsonCannotSayIsNull) {
   EXPECT_EQ(json_number(std::numeric_limits<float>::quiet_NaN()), "null");
 }
 
+TEST(NumberText, SaysWhatJsonCannot) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(number_text(std::numeric_limits<float>::quiet_NaN()), "nan");
+  EXPECT_EQ(number_text(infinity), "inf");
+  EXPECT_EQ(number_text(-infinity), "-inf");
+  EXPECT_EQ(number_text(0.25f), "0.25");
+}
+
 }  // namespace
 }  // namespace anelane_tool

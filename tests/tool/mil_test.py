@@ -231,7 +231,12 @@ class MilRun(MilCase):
             (["--input", "h=" + self.write("cut.npy", good[:-1])], "8191 bytes of data"),
             (["--input", "h=" + self.write("long.npy", good + b"x")], "8193 bytes of data"),
             (["--input", "h=" + self.write("head.npy", good[:50])], "the header is cut"),
-            (["--input", "h=" + self.write("type.npy", npy("<c8", (1,), bytes(8)))], "its type is '<c8'"),
+            (["--input", "h=" + self.write("type.npy", npy("<c8", (1,), bytes(8)))], "its type is '<c8'; '<f2'"),
+            (["--input", "h=" + self.write("type2.npy", npy("<c8\033[2J", (1,), bytes(8)))], r"its type is '<c8\x1b[2J'; '<f2'"),
+            (["--input", "h=" + self.write("blank.npy", npy("<f2", "(1, 6 4, 1, 6 4)", bytes(8192)))], "its shape cannot be read"),
+            (["--input", "h=" + self.write("comma.npy", npy("<f2", "(1, 64,, 1, 64)", bytes(8192)))], "its shape cannot be read"),
+            (["--input", "h=" + self.write("number.npy", npy("<f2", "(4096)", bytes(8192)))], "its shape cannot be read"),
+            (["--input", "h=" + self.write("open.npy", npy("<f2", "(1, 64", bytes(8192)))], "its shape cannot be read"),
             (["--input", "h=" + self.write("fortran.npy", good.replace(b"False", b"True "))], "Fortran order"),
             (["--input", "h=" + self.write("huge.npy", npy("<f2", (2**40, 2**40), b""))], "too large"),
             (["--input", "h=" + self.write("shape.npy", npy("<f2", (64, 64), bytes(8192)))], "the file has [64, 64]"),
@@ -242,6 +247,39 @@ class MilRun(MilCase):
             unreadable = re.search(r"cannot open|no \.npy file|bytes of data|header is cut|its type|Fortran|too large", says)
             err = self.refused(REFUSED if unreadable else USAGE, "mil", "run", ACTIVATE, *arguments, *self.lane)
             self.assertIn(says, err)
+
+    def test_only_regular_files_of_bounded_size_are_read(self):
+        """Nothing waits, nothing eats memory, and every message names the file."""
+        fifo, sparse = os.path.join(self.temp, "fifo"), self.write("sparse", b"")
+        os.mkfifo(fifo)
+        os.truncate(sparse, 1 << 40)
+        sparse_npy = self.write("sparse.npy", npy("<f2", (1, 64, 1, 64), b""))
+        os.truncate(sparse_npy, 1 << 40)
+        for path, says in ((fifo, "no regular file"), ("/dev/zero", "no regular file"), (self.temp, "Is a directory"),
+                           (sparse, "bytes|no .npy file"), ("/no/such", "No such file")):
+            for arguments in ([path, "--input", "h=zeros"], [ACTIVATE, "--weights", path, "--input", "h=zeros"],
+                              [ACTIVATE, "--input", "h=" + path]):
+                with self.subTest(path=path, arguments=arguments):
+                    err = self.refused(USAGE, "mil", "run", *arguments, *self.lane)
+                    self.assertRegex(err, re.escape(path) + ".*(" + says + ")")
+        self.assertIn(f"{sparse_npy}: it has {(1 << 40) - 128} bytes of data",
+                      self.refused(USAGE, "mil", "run", ACTIVATE, "--input", "h=" + sparse_npy, *self.lane))
+        for arguments in (["run", ""], ["run", ACTIVATE, "--weights", "", "--input", "h=zeros"], ["check", ""],
+                          ["check", ACTIVATE, "--weights", ""]):
+            self.assertIn("names no file", self.refused(USAGE, "mil", *arguments))
+
+    def test_values_that_are_no_numbers(self):
+        values = [float("inf"), float("-inf"), 4.0] + [0.0] * (64 * 64 - 4) + [float("inf")]
+        with open(ACTIVATE, encoding="ascii") as f:
+            text = f.read()
+        same = self.write("same.mil", re.sub(r"relu\(x = ([a-z]+)\)", r"add(x = \1, y = \1)", text).encode())
+        source = self.write("odd.npy", npy("<f4", (1, 64, 1, 64), array.array("f", values).tobytes()))
+        code, out, err = self.tool("mil", "run", same, "--input", f"h={source}", *self.lane)
+        self.assertEqual((code, err), (DONE, ""))
+        self.assertEqual(out.splitlines()[0], "g fp16 [1, 64, 1, 64]: inf -inf 4 0 0 0 0 0 …")
+        told = self.run_json(same, "--input", f"h={source}")["outputs"][0]
+        self.assertEqual(told["first"], [None, None, 4, 0, 0, 0, 0, 0])
+        self.assertEqual((told["nan"], told["infinite"]), (0, 3))
 
     def test_programs_that_cannot_run(self):
         self.assertIn("cannot read /no.mil", self.refused(REFUSED, "mil", "run", "/no.mil", *self.lane))

@@ -45,4 +45,10 @@ std::string json_number(float value) {
   return std::string(digits, end.ptr);
 }
 
+std::string number_text(float value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+  return json_number(value);
+}
+
 }  // namespace anelane_tool

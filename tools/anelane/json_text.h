@@ -10,5 +10,7 @@ namespace anelane_tool {
 std::string json_string(std::string_view text);
 // The shortest number that reads back as exactly this float. Infinities and NaN, which JSON lacks, as null.
 std::string json_number(float value);
+// The same for people: nan, inf and -inf are said.
+std::string number_text(float value);
 
 }  // namespace anelane_tool

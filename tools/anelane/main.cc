@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <exception>
 #include <map>
+#include <new>
 
 #include "describe.h"
 #include "doctor.h"
@@ -122,12 +123,14 @@ MilCommands add_mil(CLI::App* app, MilCheckFlags* check, MilRunFlags* run) {
   CLI::App* mil = app->add_subcommand("mil", "Check or run one program of your own, written as MIL text");
   mil->require_subcommand(1);
   commands.check = mil->add_subcommand("check", "Print ports, operations and what compilers would object to");
-  commands.check->add_option("FILE", check->mil, "The text")->required();
-  commands.check->add_option("--weights", check->weights, "The weight file")->type_name("BLOB");
+  const CLI::Validator named(
+      [](std::string& path) { return std::string(path.empty() ? "names no file" : ""); }, "");
+  commands.check->add_option("FILE", check->mil, "The text")->required()->check(named);
+  commands.check->add_option("--weights", check->weights, "The weight file")->type_name("BLOB")->check(named);
   commands.check->add_flag("--json", check->json, "Print one JSON object");
   commands.run = mil->add_subcommand("run", "Run the program once on a lane");
-  commands.run->add_option("FILE", run->mil, "The text")->required();
-  commands.run->add_option("--weights", run->weights, "The weight file")->type_name("BLOB");
+  commands.run->add_option("FILE", run->mil, "The text")->required()->check(named);
+  commands.run->add_option("--weights", run->weights, "The weight file")->type_name("BLOB")->check(named);
   commands.run
       ->add_option("--input", run->inputs, "NAME=FILE.npy, NAME=zeros or NAME=random:SEED; for each input")
       ->allow_extra_args(false)
@@ -138,7 +141,9 @@ MilCommands add_mil(CLI::App* app, MilCheckFlags* check, MilRunFlags* run) {
   commands.run->add_option("--repeat", run->repeat, "Run as often, print the shortest time (default: 1)")
       ->check(CLI::Range(1u, 1'000'000u))
       ->type_name("N");
-  commands.run->add_flag("--json", run->json, "Print one JSON object");
+  commands.run->add_flag("--json", run->json,
+                         "Print one JSON object; a null among \"first\" is NaN or an infinity, \"nan\" and "
+                         "\"infinite\" count all of them");
   add_number(commands.run, "--deadline-ms", "milliseconds", &run->deadline_ms,
              "Longest wait for everything (default: 600000)");
   add_lane_flags(commands.run, &run->lane);
@@ -249,7 +254,10 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return anelane_tool::run(argc, argv);
-  } catch (const std::exception& error) {  // out of memory, and nothing else that we know of
+  } catch (const std::bad_alloc&) {
+    anelane_tool::complain("there is not enough memory for this");
+    return anelane_tool::kExitRefused;
+  } catch (const std::exception& error) {  // nothing that we know of
     anelane_tool::complain(error.what());
     return anelane_tool::kExitRefused;
   }

@@ -5,19 +5,18 @@
 #include <anelane.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cinttypes>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 
 #include "json_text.h"
 #include "mil.h"
 #include "npy.h"
+#include "regular_file.h"
 #include "report.h"
 
 namespace anelane_tool {
@@ -25,6 +24,9 @@ namespace {
 
 constexpr uint32_t kShape = 1;  // of the one rung
 constexpr size_t kShown = 8;    // values of an output
+// The library's bounds: what is larger need not be read.
+constexpr uint64_t kMaxMilBytes = uint64_t{64} << 20;
+constexpr uint64_t kMaxWeightBytes = uint64_t{4} << 30;
 
 struct Source {
   std::optional<Npy> array;
@@ -57,12 +59,6 @@ std::optional<Source> parse_source(const std::string& value, std::string* fault)
   source.array = read_npy(value, fault);
   if (!source.array) return std::nullopt;
   return source;
-}
-
-bool read_whole(const std::string& path, std::string* to) {
-  std::ifstream stream(path, std::ios::binary);
-  if (stream) to->assign(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
-  return static_cast<bool>(stream) && !stream.bad();
 }
 
 // Uniform in ±1, the same for the same seed everywhere.
@@ -107,6 +103,17 @@ void each_row(const anelane_port& port, Row row) {
   }
 }
 
+// How many of all values are what "first" shows as null, as members of a JSON object.
+std::string not_finite(const Npy& array) {
+  uint64_t nans = 0, infinities = 0;
+  for (uint64_t i = 0, count = element_count(array.shape); i < count; ++i) {
+    const double value = element_value(array, i);
+    nans += std::isnan(value) ? 1 : 0;
+    infinities += std::isinf(value) ? 1 : 0;
+  }
+  return ",\"nan\":" + std::to_string(nans) + ",\"infinite\":" + std::to_string(infinities);
+}
+
 class MilRun {
  public:
   explicit MilRun(const MilRunFlags& flags) : flags_(flags), session_(flags.lane, &line_) {}
@@ -143,12 +150,15 @@ class MilRun {
 };
 
 bool MilRun::read_command_line() {
-  for (const auto& [path, to] : {std::pair{&flags_.mil, &mil_}, std::pair{&flags_.weights, &weights_}}) {
-    if (path->empty() || read_whole(*path, to)) continue;
-    fault_ = "cannot read " + *path + ": " + std::strerror(errno);
+  std::string why;
+  const auto read = [&](const std::string& path, uint64_t limit, std::string* to) {
+    if (read_regular(path, limit, to, &why)) return true;
+    fault_ = "cannot read " + path + ": " + why;
     fault_of_a_file_ = true;
     return false;
-  }
+  };
+  if (!read(flags_.mil, kMaxMilBytes, &mil_)) return false;
+  if (!flags_.weights.empty() && !read(flags_.weights, kMaxWeightBytes, &weights_)) return false;
   for (const std::string& text : flags_.inputs) {
     std::string name, value;
     if (!split(text, &name, &value)) {
@@ -300,10 +310,10 @@ bool MilRun::keep_outputs() {
 
 int MilRun::print() {
   line_.erase();
-  const auto values = [](const Npy& array, const char* between) {
+  const auto values = [](const Npy& array, const char* between, std::string (*number)(float)) {
     std::string text;
     for (uint64_t k = 0; k < std::min<uint64_t>(kShown, element_count(array.shape)); ++k)
-      text += (k > 0 ? between : "") + json_number(static_cast<float>(element_value(array, k)));
+      text += (k > 0 ? between : "") + number(static_cast<float>(element_value(array, k)));
     return text;
   };
   if (flags_.json) {
@@ -312,7 +322,7 @@ int MilRun::print() {
       const Npy& array = results_.at(name);
       outputs += (outputs.empty() ? "" : ",") + ("{\"name\":" + json_string(name)) + ",\"dtype\":\"" +
                  dtype_text(array.dtype) + "\",\"dims\":" + shape_text(array.shape) + ",\"first\":[" +
-                 values(array, ",") + "]}";
+                 values(array, ",", json_number) + "]" + not_finite(array) + "}";
     }
     std::printf("{\"engine\":\"%s\",\"admit_ms\":%.3f,\"run_ms\":%.3f,\"repeat\":%u,\"outputs\":[%s]}\n",
                 engine_name(info_.engine), admit_ms_, run_ms_, unsigned{flags_.repeat}, outputs.c_str());
@@ -321,7 +331,7 @@ int MilRun::print() {
   for (const std::string& name : order_) {
     const Npy& array = results_.at(name);
     std::printf("%s %s %s: %s%s\n", name.c_str(), dtype_text(array.dtype), shape_text(array.shape).c_str(),
-                values(array, " ").c_str(), element_count(array.shape) > kShown ? " …" : "");
+                values(array, " ", number_text).c_str(), element_count(array.shape) > kShown ? " …" : "");
   }
   const std::string of = flags_.repeat > 1 ? ", the shortest of " + std::to_string(flags_.repeat) : "";
   std::printf("on the %s engine: ready after %.1f ms, run in %.3f ms%s\n", engine_name(info_.engine),

@@ -7,15 +7,17 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
+#include <new>
+
+#include "printable.h"
+#include "regular_file.h"
 
 namespace anelane_tool {
 namespace {
 
 constexpr size_t kMaxHeader = 1u << 16;
-constexpr uint64_t kMaxData = uint64_t{1} << 32;
+constexpr uint64_t kMaxTensor = uint64_t{1} << 30;  // the library's bound on the tensors of a run
 constexpr size_t kMaxRank = 8;
 
 struct Kind {
@@ -38,33 +40,41 @@ std::string field(const std::string& header, const std::string& name) {
   return at == std::string::npos ? "" : header.substr(at);
 }
 
+// A tuple of whole numbers: "()", "(7,)", "(1, 2)", "(1, 2,)".
 bool parse_shape(const std::string& text, std::vector<uint64_t>* shape) {
   if (text.empty() || text[0] != '(') return false;
-  uint64_t value = 0;
-  bool digits = false;
-  for (size_t i = 1; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c >= '0' && c <= '9') {
-      if (value > kMaxData) return false;
-      value = value * 10 + static_cast<uint64_t>(c - '0');
-      digits = true;
-    } else if (c == ',' || c == ')') {
-      if (digits) shape->push_back(value);
-      if (shape->size() > kMaxRank) return false;
-      value = 0;
-      digits = false;
-      if (c == ')') return true;
-    } else if (c != ' ') {
-      return false;
+  size_t at = 1;
+  const auto next = [&] {  // the next character that is no blank; NUL at the end
+    while (at < text.size() && text[at] == ' ') ++at;
+    return at < text.size() ? text[at] : '\0';
+  };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  bool comma = false;
+  for (char c = next(); c != ')'; c = next()) {
+    if (!is_digit(c) || (!shape->empty() && !comma)) return false;
+    uint64_t value = 0;
+    for (; at < text.size() && is_digit(text[at]); ++at) {
+      value = value * 10 + static_cast<uint64_t>(text[at] - '0');
+      if (value > kMaxTensor) return false;
     }
+    shape->push_back(value);
+    if (shape->size() > kMaxRank) return false;
+    comma = next() == ',';
+    if (comma) ++at;
   }
-  return false;
+  return shape->size() != 1 || comma;  // "(7)" is a number
+}
+
+// The type for a message, quotes included: a header may hold anything.
+std::string type_shown(const std::string& descr) {
+  const size_t end = descr.empty() || descr[0] != '\'' ? std::string::npos : descr.find('\'', 1);
+  return end < 32 ? printable(descr.substr(0, end + 1)) : "no simple one";
 }
 
 bool bounded_count(const std::vector<uint64_t>& shape, uint64_t* count) {
   *count = 1;
   for (const uint64_t dim : shape) {
-    if (dim != 0 && *count > kMaxData / dim) return false;
+    if (dim != 0 && *count > kMaxTensor / dim) return false;
     *count *= dim;
   }
   return true;
@@ -132,20 +142,22 @@ std::optional<Npy> read_npy(const std::string& path, std::string* fault) {
     *fault = path + ": " + what;
     return std::nullopt;
   };
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return wrong(std::string("cannot open: ") + std::strerror(errno));
+  std::string why;
+  std::optional<RegularFile> file = RegularFile::open(path, &why);
+  if (!file) return wrong("cannot open: " + why);
   char magic[8] = {};
-  if (!stream.read(magic, 8) || std::memcmp(magic, "\x93NUMPY", 6) != 0) return wrong("this is no .npy file");
+  if (file->size() < 8 || !file->read(magic, 8, &why) || std::memcmp(magic, "\x93NUMPY", 6) != 0)
+    return wrong("this is no .npy file");
+  uint8_t digits[4] = {};
+  const size_t length_bytes = magic[6] == 1 ? 2 : 4;
+  if (file->size() < 8 + length_bytes || !file->read(digits, length_bytes, &why))
+    return wrong("the header is cut");
   size_t length = 0;
-  const int length_bytes = magic[6] == 1 ? 2 : 4;
-  for (int i = 0; i < length_bytes; ++i) {
-    const int byte = stream.get();
-    if (byte == EOF) return wrong("the header is cut");
-    length |= static_cast<size_t>(byte) << (8 * i);
-  }
+  for (size_t i = 0; i < length_bytes; ++i) length |= size_t{digits[i]} << (8 * i);
   if (length > kMaxHeader) return wrong("the header is too long");
   std::string header(length, '\0');
-  if (!stream.read(header.data(), static_cast<std::streamsize>(length))) return wrong("the header is cut");
+  const uint64_t data_at = 8 + length_bytes + length;
+  if (file->size() < data_at || !file->read(header.data(), length, &why)) return wrong("the header is cut");
   Npy array;
   const std::string descr = field(header, "descr");
   bool doubles = descr.rfind("'<f8'", 0) == 0, known = doubles;
@@ -156,21 +168,29 @@ std::optional<Npy> read_npy(const std::string& path, std::string* fault) {
     known = true;
   }
   if (!known)
-    return wrong("its type is " + descr.substr(0, 8) +
+    return wrong("its type is " + type_shown(descr) +
                  "; '<f2', '<f4', '<f8', '<i4', '|i1' and '|u1' are read");
   if (field(header, "fortran_order").rfind("False", 0) != 0)
     return wrong("it is in Fortran order: save numpy.ascontiguousarray(x)");
   uint64_t count = 0;
   if (!parse_shape(field(header, "shape"), &array.shape) || !bounded_count(array.shape, &count))
     return wrong("its shape cannot be read, or is too large");
+  // No port takes more, were the elements of a float stored as fp16.
+  const uint64_t least = array.dtype == ANELANE_F32 ? 2 : dtype_bytes(array.dtype);
+  if (count * least > kMaxTensor) return wrong("it is too large: a run takes 1 GiB at most");
   const uint64_t bytes = count * (doubles ? 8 : dtype_bytes(array.dtype));
-  if (bytes > kMaxData) return wrong("it has " + std::to_string(bytes) + " bytes, 4 GiB are read at most");
-  // By what is there, not by what the header says: a small file must not ask for gigabytes.
-  array.data.assign(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
-  if (array.data.size() != bytes)
-    return wrong("it has " + std::to_string(array.data.size()) + " bytes of data, " +
+  // By what is there, not by what the header says, and before anything is read: neither asks for gigabytes
+  // alone.
+  if (file->size() - data_at != bytes)
+    return wrong("it has " + std::to_string(file->size() - data_at) + " bytes of data, " +
                  shape_text(array.shape) + " needs " + std::to_string(bytes));
-  if (doubles) narrow_doubles(&array.data);
+  try {
+    array.data.resize(bytes);
+    if (!file->read(array.data.data(), bytes, &why)) return wrong("cannot read: " + why);
+    if (doubles) narrow_doubles(&array.data);
+  } catch (const std::bad_alloc&) {
+    return wrong("there is not enough memory for its " + std::to_string(bytes) + " bytes");
+  }
   return array;
 }
 
