@@ -1,8 +1,12 @@
 """Leases: runs on NumPy arrays, with and without copies, and memory that outlives its lease without harm."""
+import copy as copying
 import gc
+import io
 import json
 import mmap
+import operator
 import os
+import pickle
 import threading
 import time
 import unittest
@@ -78,7 +82,10 @@ class Leases(LaneCase):
         array, memory = mapped.array, mapped.memory
         array[...] = 1
         part, copy, total, plain = array[0], array.copy(), array + 1, numpy.asarray(array)
-        self.assertEqual((type(total), type(copy)), (numpy.ndarray, _mapping.PortArray))
+        self.assertEqual((type(total), type(copy), type(plain)), (numpy.ndarray,) * 3)
+        views = [array.T, numpy.reshape(array, -1), array.ravel(), array[...], array[:, :3].reshape(3, -1), next(iter(array))]
+        self.assertEqual({type(view) for view in views}, {_mapping.PortArray})
+        total_of, walk, other = array.sum, iter(array), numpy.zeros(array.shape)
         self.lease.release()
         uses = {
             "item": lambda: array[0, 0, 0, 0], "set": lambda: array.__setitem__(0, 1), "ufunc": lambda: array + 1,
@@ -87,11 +94,24 @@ class Leases(LaneCase):
             "concatenate": lambda: numpy.concatenate([array, array]), "tolist": lambda: array.tolist(), "T": lambda: array.T,
             "iter": lambda: list(array), "fill": lambda: array.fill(1), "shape": lambda: array.shape, "==": lambda: array == 1,
             "!=": lambda: 1 != array, "<": lambda: array < 1, "in": lambda: 1 in array, "bool": lambda: bool(array),
-            "float": lambda: float(part), "int": lambda: int(part),
+            "float": lambda: float(part), "int": lambda: int(part), "complex": lambda: complex(part), "array": lambda: numpy.array(array),
+            "asarray": lambda: numpy.asarray(array), "asarray f4": lambda: numpy.asarray(array, numpy.float32),
+            "list": lambda: numpy.array([array]), "ascontiguousarray": lambda: numpy.ascontiguousarray(array),
+            "into": lambda: other.__setitem__(..., array), "into its row": lambda: other.__setitem__(0, part),
+            "bytes": lambda: bytes(array), "nditer": lambda: numpy.nditer(array), "stack": lambda: numpy.stack([array]),
+            "flat": lambda: array.flat, "+=": lambda: operator.iadd(other, array), "=+": lambda: operator.iadd(array, 1),
+            "radd": lambda: 1 + array, "index": lambda: other[array], "pickle": lambda: pickle.dumps(array),
+            "deepcopy": lambda: copying.deepcopy(array), "save": lambda: numpy.save(io.BytesIO(), array),
+            "__array__": lambda: array.__array__(), "interface": lambda: array.__array_interface__, "method": lambda: total_of(),
+            "next": lambda: next(walk), "run array": lambda: self.lease.run({0: array}), "format": lambda: f"{array}",
+            **{f"view {i}": lambda view=view: view + 1 for i, view in enumerate(views)},
             "copyto": lambda: numpy.copyto(array, 1), "new array": lambda: mapped.array, "memory": lambda: mapped.memory,
             "run": lambda: self.lease.run({0: mapped}), "map": lambda: self.lease.map(0)}
         for name, use in uses.items():
             with self.subTest(name), self.assertRaises(anelane.LeaseExpiredError):
+                use()
+        for use in (lambda: memoryview(array), lambda: numpy.frombuffer(array, numpy.uint8)):
+            with self.assertRaises((TypeError, anelane.LeaseExpiredError)):  # the latter from Python 3.12 on
                 use()
         self.assertTrue((copy == 1).all() and (total == 2).all())  # their own memory
         # What escapes the check reads nothing of anybody, and reaches nobody.
@@ -99,6 +119,41 @@ class Leases(LaneCase):
         plain[...] = 7
         with self.model.lease(128) as other:
             self.assertFalse((other.map(0).array == 7).any())
+
+    def test_a_ports_array_does_what_an_array_does(self):
+        array = self.lease.map(0).array
+        array[...] = self.x
+        x = self.x
+        pairs = {
+            "item": (array[0, 1, 0, 2], x[0, 1, 0, 2]), "slice": (array[:, 3:5], x[:, 3:5]), "mask": (array[x > 1], x[x > 1]),
+            "own mask": (array[array > 1], x[x > 1]), "+": (array + 1, x + 1), "r-": (1 - array, 1 - x), "neg": (-array, -x),
+            "both": (array * array, x * x), "with": (x + array, x + x), "@": (array[0, :, 0] @ array[0, :, 0].T, x[0, :, 0] @ x[0, :, 0].T),
+            "<": (array < 0, x < 0), "==": (array == x, x == x), "sum": (array.sum(axis=1), x.sum(axis=1)), "T": (array.T, x.T),
+            "astype": (array.astype("f8"), x.astype("f8")), "np.sum": (numpy.sum(array), numpy.sum(x)),
+            "concatenate": (numpy.concatenate([array, x]), numpy.concatenate([x, x])), "where": (numpy.where(array > 0, array, 0), numpy.where(x > 0, x, 0)),
+            "split": (numpy.split(array, 2, 1)[1], numpy.split(x, 2, 1)[1]), "maximum": (numpy.maximum.reduce(array, 1), numpy.maximum.reduce(x, 1)),
+            "asarray": (numpy.asarray(array), x), "asarray f4": (numpy.asarray(array, "f4"), x.astype("f4")), "list": (list(array), list(x)),
+            "tolist": (array.tolist(), x.tolist()), "pickle": (pickle.loads(pickle.dumps(array)), x), "copy": (copying.copy(array), x)}
+        for name, (got, wanted) in pairs.items():
+            with self.subTest(name):
+                numpy.testing.assert_array_equal(got, wanted)
+        self.assertEqual((array.shape, array.dtype, array.ndim, len(array), repr(array), str(array), bytes(array)),
+                         (x.shape, x.dtype, 4, 1, repr(x), str(x), x.tobytes()))
+        self.assertEqual(self.lease.run({0: array, 1: self.mask})["z00_y"].tobytes(), self.right().tobytes())
+        # Views and writes reach the port.
+        array[0, 5] += 1
+        array.T[0, 0, 6] = 9
+        array *= 2
+        numpy.add(array, 0, out=array)
+        numpy.copyto(array[0, 7], 3)
+        numpy.asarray(array)[0, 8] = 4
+        wanted = x.copy()
+        wanted[0, 5] += 1
+        wanted[0, 6, 0, 0] = 9
+        wanted *= 2
+        wanted[0, 7], wanted[0, 8] = 3, 4
+        self.assertEqual(bytes(self.lease.map(0).memory), wanted.tobytes())
+        self.assertIsInstance(array, _mapping.PortArray)
 
     def test_arrays_outlive_the_lane(self):
         code, out, err = run_python(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi, errors
 from ._library import Library, check, deadline_after, library, new_error
-from ._mapping import MappedPort, Memory
+from ._mapping import MappedPort, Memory, plain_array
 from ._numpy import numpy
 from ._operation import Operation, Start, run_to_end
 from ._types import ITEM_BYTES, Port
@@ -171,6 +171,7 @@ class Lease:
 
 def _as_bytes(port: Port, value: Any) -> tuple[int, int, object]:
     """Address, length and owner of a tensor's bytes in the port's layout."""
+    value = plain_array(value)
     if numpy is not None and isinstance(value, numpy.ndarray):
         if value.shape != port.shape:
             raise errors.make(errors.INVALID_ARGUMENT, f"{port.name}: shape {value.shape}, not {port.shape}")

@@ -89,89 +89,117 @@ class MappedPort:
 
     @property
     def array(self) -> Any:
-        """The port as a NumPy array, whose every use after the release raises LeaseExpiredError."""
+        """The port as an array (PortArray), whose every use after the release raises LeaseExpiredError."""
         np = need_numpy("MappedPort.array (memory does without)")
         self._memory.check()
         bytes_of = np.frombuffer(self._memory.buffer, np.uint8)
-        array = np.ndarray(self.port.shape, self.port.dtype, bytes_of.data, 0, self.port.strides).view(PortArray)
-        array._port_memory = self._memory
-        return array
+        return PortArray(np.ndarray(self.port.shape, self.port.dtype, bytes_of.data, 0, self.port.strides), self._memory)
+
+
+def plain_array(value: Any) -> Any:
+    """A PortArray, checked, as a NumPy array of the same memory; anything else as it is."""
+    return value.__array__() if numpy is not None and isinstance(value, PortArray) else value
 
 
 if numpy is not None:
 
     def _plain(value: Any) -> Any:
-        """PortArrays, checked, as plain arrays of the same memory; in tuples, lists and dicts too."""
-        if isinstance(value, PortArray):
-            _check(value)
-            return numpy.ndarray.view(value, numpy.ndarray)
+        """plain_array(), in tuples, lists and dicts too."""
         if isinstance(value, (tuple, list)):
             return type(value)(map(_plain, value))
         if isinstance(value, dict):
             return {key: _plain(one) for key, one in value.items()}
-        return value
+        return plain_array(value)
 
-    def _check(array: PortArray) -> None:
-        memory = object.__getattribute__(array, "__dict__").get("_port_memory")
-        if memory is not None:
-            memory.check()
+    class PortArray(numpy.lib.mixins.NDArrayOperatorsMixin):  # type: ignore[misc]
+        """A view of a port: everything that numpy.ndarray has, looked up when it is used. Views of it are PortArrays, results of
+        calculations with it are NumPy arrays; numpy.asarray() makes a NumPy array of the same memory."""
 
-    class PortArray(numpy.ndarray):  # type: ignore[misc]
-        """A view of a port. Results of calculations with it are plain arrays."""
+        __slots__ = ("_view", "_port_memory")
+        __hash__ = None
 
-        def __array_finalize__(self, other: Any) -> None:
-            memory = None
-            if isinstance(other, PortArray) and numpy.ndarray.base.__get__(self) is not None:  # a view, not a copy
-                memory = object.__getattribute__(other, "__dict__").get("_port_memory")
-            object.__getattribute__(self, "__dict__")["_port_memory"] = memory
+        def __init__(self, view: Any, memory: Memory) -> None:
+            self._view = view
+            self._port_memory = memory
 
-        def __getattribute__(self, name: str) -> Any:
-            if name not in ("__class__", "_port_memory", "__dict__", "__array_finalize__", "__array_priority__"):
-                _check(self)
-            return super().__getattribute__(name)
+        def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+            self._port_memory.check()
+            view = self._view
+            if dtype is not None and view.dtype != dtype:
+                if copy is False:
+                    raise ValueError("another dtype needs a copy")
+                return view.astype(dtype)
+            return view.copy() if copy else view
+
+        def _guard(self, value: Any) -> Any:
+            """A result: guarded where it looks at the port's memory."""
+            if isinstance(value, numpy.ndarray) and numpy.may_share_memory(value, self._view):
+                return PortArray(value, self._port_memory)
+            if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
+                return type(value)(map(self._guard, value))
+            return value
+
+        def __getattr__(self, name: str) -> Any:
+            if name in PortArray.__slots__:  # half made
+                raise AttributeError(name)
+            value = getattr(self.__array__(), name)
+            if not callable(value):
+                return self._guard(value)
+            return lambda *args, **kwargs: self._guard(getattr(self.__array__(), name)(*_plain(args), **_plain(kwargs)))
 
         def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **rest: Any) -> Any:
             if out is not None:
-                rest["out"] = _plain(out)
+                rest["out"] = out
             result = getattr(ufunc, method)(*_plain(inputs), **_plain(rest))
             return out[0] if out is not None and len(out) == 1 else result
 
         def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-            return function(*_plain(args), **_plain(kwargs))
-
-        def __bool__(self) -> bool:
-            return bool(_plain(self))
-
-        def __float__(self) -> float:
-            return float(_plain(self))
-
-        def __int__(self) -> int:
-            return int(_plain(self))
-
-        # Older NumPys make errors of comparisons a "not equal".
-        def __eq__(self, other: Any) -> Any:
-            return _plain(self) == _plain(other)
-
-        def __ne__(self, other: Any) -> Any:
-            return _plain(self) != _plain(other)
+            return self._guard(function(*_plain(args), **_plain(kwargs)))
 
         def __getitem__(self, key: Any) -> Any:
-            _check(self)
-            return super().__getitem__(key)
+            return self._guard(self.__array__()[_plain(key)])
 
         def __setitem__(self, key: Any, value: Any) -> None:
-            _check(self)
-            super().__setitem__(key, value)
+            self.__array__()[_plain(key)] = _plain(value)
 
         def __iter__(self) -> Any:
-            _check(self)
-            return super().__iter__()
+            return (self[i] for i in range(len(self)))
 
         def __len__(self) -> int:
-            _check(self)
-            return int(super().__len__())
+            return len(self.__array__())
+
+        def __contains__(self, value: Any) -> bool:
+            return _plain(value) in self.__array__()
+
+        def __bool__(self) -> bool:
+            return bool(self.__array__())
+
+        def __int__(self) -> int:
+            return int(self.__array__())
+
+        def __float__(self) -> float:
+            return float(self.__array__())
+
+        def __complex__(self) -> complex:
+            return complex(self.__array__())
+
+        def __bytes__(self) -> bytes:
+            return bytes(self.__array__().tobytes())
+
+        def __buffer__(self, flags: int) -> memoryview:  # Python 3.12
+            return memoryview(self.__array__())
 
         def __repr__(self) -> str:
-            return repr(_plain(self))
+            return repr(self.__array__())
 
-        __str__ = __repr__
+        def __str__(self) -> str:
+            return str(self.__array__())
+
+        def __copy__(self) -> Any:
+            return self.__array__(copy=True)
+
+        def __deepcopy__(self, memo: Any) -> Any:
+            return self.__array__(copy=True)
+
+        def __reduce__(self) -> Any:  # pickled, it is an array of its own
+            return self.__array__().__reduce__()
