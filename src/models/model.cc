@@ -56,6 +56,16 @@ Result<bool> is_program_folder(const std::string& folder) {
 
 }  // namespace
 
+Status check_budget(const std::string& place, uint32_t layers, uint32_t budget) {
+  if (budget == 0 || layers <= budget) return {};
+  return error(Code::kResourcesExhausted, place + " needs " + std::to_string(layers) +
+                                              " programs for one shape, the lane's budget is " +
+                                              std::to_string(budget))
+      .with_class(false)
+      .with_retry_after(0)
+      .with_limit(budget);
+}
+
 Result<std::shared_ptr<const Model>> open_model(const std::string& folder, const ModelOpenOptions& options) {
   ANELANE_ASSIGN(const bool program, is_program_folder(folder));
   if (program) return open_program_model(*program_folder(folder), folder_name(folder), options);

@@ -7,6 +7,7 @@
 // bytes (S is a multiple of 32 on every ladder, so rows are packed); the mask is fp16 [1, 1, 1, S], 0 for a
 // token and -10000 for padding, decided by the token count alone.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -45,10 +46,15 @@ struct ModelSummary {
 };
 
 struct ModelOpenOptions {
-  std::vector<uint32_t> rungs{};            // empty = the default ladder, cut at the ceiling (L2.2)
-  std::string name{};                       // "" = the folder's
-  MilDialect dialect = MilDialect::kIos18;  // of the programs that are written
+  std::vector<uint32_t> rungs{};             // empty = the default ladder, cut at the ceiling (L2.2)
+  std::string name{};                        // "" = the folder's
+  MilDialect dialect = MilDialect::kIos18;   // of the programs that are written
+  uint32_t budget = 0;                       // programs that one shape may need; 0: not known here
+  const std::atomic<bool>* abort = nullptr;  // looked at between the texts of programs: CANCELLED
 };
+
+// RESOURCES_EXHAUSTED, for good, for a model that needs more programs for one shape than the lane has.
+Status check_budget(const std::string& place, uint32_t layers, uint32_t budget);
 
 class Model {
  public:

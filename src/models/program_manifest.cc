@@ -14,7 +14,6 @@ namespace {
 constexpr int64_t kFormat = 1;
 constexpr size_t kMaxFileName = 1024;
 constexpr size_t kMaxName = 63;  // what an error can carry
-constexpr uint32_t kMaxWidth = 1u << 30;
 
 Status invalid(const std::string& where, const std::string& what) {
   return error(Code::kModelInvalid, where + ": " + what);
@@ -69,9 +68,9 @@ Result<uint32_t> parse_width(const std::string& where, const std::string& text) 
   const bool digits = !text.empty() && text.size() <= 10 && text[0] != '0' &&
                       text.find_first_not_of("0123456789") == std::string::npos;
   if (digits) width = std::stoull(text);
-  if (!digits || width > kMaxWidth)
+  if (!digits || width > kMaxProgramWidth)
     return invalid(where, "rungs: \"" + text.substr(0, 32) + "\" is not a width: a whole number from 1 to " +
-                              std::to_string(kMaxWidth));
+                              std::to_string(kMaxProgramWidth));
   return static_cast<uint32_t>(width);
 }
 

@@ -32,6 +32,7 @@ struct ProgramManifest {
 };
 
 inline constexpr const char* kManifestName = "program.json";
+inline constexpr uint32_t kMaxProgramWidth = 1u << 30;  // a rung's; a name, not a size
 
 // MODEL_INVALID names `where`, the member, what was expected and what was found.
 Result<ProgramManifest> parse_program_manifest(const std::string& where, std::string_view text);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "ane_direct/sha256.h"
 #include "base/limits.h"
@@ -23,6 +24,9 @@ struct Files {
   std::map<std::string, std::string> texts;
   std::map<std::string, std::vector<uint8_t>> weights;
 };
+
+// The ports of every distinct text, parsed once: a chain may name one text for hundreds of its layers.
+using KnownPorts = std::unordered_map<std::string_view, ProgramPorts>;  // the keys lie in Files::texts
 
 Status unfit(Status status, const std::string& where) {
   return error(Code::kModelInvalid, where + ": " + status.message());
@@ -45,17 +49,23 @@ Result<std::vector<ManifestRung>> chosen_rungs(const std::string& where, const P
   return rungs;
 }
 
-Result<ProgramWiring> wire_rung(const ProgramFiles& files, const ManifestRung& rung, Files* read) {
+Result<ProgramWiring> wire_rung(const ProgramFiles& files, const ManifestRung& rung, Files* read,
+                                KnownPorts* known, const std::atomic<bool>* abort) {
   std::vector<LayerPorts> layers;
   for (const ManifestLayer& layer : rung.layers) {
+    if (abort != nullptr && abort->load()) return error(Code::kCancelled, "the model is not wanted any more");
     const auto [text, fresh] = read->texts.try_emplace(layer.mil);
     if (fresh) {
       ANELANE_ASSIGN(text->second, files.read(layer.mil, limits::kMaxMilBytes));
     }
-    Result<ProgramPorts> ports = declared_ports(text->second);
-    if (!ports.ok()) return unfit(std::move(ports).status(), files.place(layer.mil));
-    layers.push_back({"layer " + std::to_string(layers.size()) + " (" + layer.mil + ")", *std::move(ports),
-                      layer.connect});
+    auto ports = known->find(text->second);
+    if (ports == known->end()) {
+      Result<ProgramPorts> declared = declared_ports(text->second);
+      if (!declared.ok()) return unfit(std::move(declared).status(), files.place(layer.mil));
+      ports = known->emplace(text->second, *std::move(declared)).first;
+    }
+    layers.push_back(
+        {"layer " + std::to_string(layers.size()) + " (" + layer.mil + ")", ports->second, layer.connect});
   }
   Result<ProgramWiring> wiring = wire_layers(layers);
   if (!wiring.ok())
@@ -191,8 +201,10 @@ Result<std::shared_ptr<ProgramModel>> read_model(const ProgramFiles& files, cons
   summary.architecture = "program";
   summary.name = !options.name.empty() ? options.name : !manifest.name.empty() ? manifest.name : name;
   summary.layers = static_cast<uint32_t>(model->rungs_.front().layers.size());
+  ANELANE_TRY(check_budget(where, summary.layers, options.budget));  // before texts are read
+  KnownPorts known;
   for (const ManifestRung& rung : model->rungs_) {
-    ANELANE_ASSIGN(ProgramWiring wiring, wire_rung(files, rung, &model->files_));
+    ANELANE_ASSIGN(ProgramWiring wiring, wire_rung(files, rung, &model->files_, &known, options.abort));
     RungPorts ports{wiring.inputs, wiring.outputs};
     ANELANE_TRY(check_size(where, rung.width, ports));
     if (!summary.ports.empty())

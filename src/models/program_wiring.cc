@@ -5,8 +5,11 @@
 #include "models/program_wiring.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <optional>
+
+#include "base/limits.h"
 
 namespace anelane {
 namespace {
@@ -25,6 +28,11 @@ struct Tensor {
 
 Status invalid(const std::string& where, const std::string& what) {
   return error(Code::kModelInvalid, where + ": " + what);
+}
+
+// One run cannot carry more, whatever number of programs they belong to.
+std::string too_many(const char* side) {
+  return "a model may have " + std::to_string(limits::kMaxPorts) + " " + side;
 }
 
 Status check_same(const Port& taken, const std::string& where, const Tensor& source) {
@@ -73,10 +81,11 @@ Result<uint32_t> Wirer::named_source(uint32_t layer, const Port& port, const std
     if (const auto found = latest_.find(name); found != latest_.end()) return found->second;
   } else {
     const std::string number = name.substr(0, dot), output = name.substr(dot + 1);
-    for (uint32_t i = 0; i < layer; ++i)
-      if (std::to_string(i) == number)
-        for (const uint32_t tensor : uses_[i].outputs)
-          if (tensors_[tensor].port.name == output) return tensor;
+    uint32_t i = 0;
+    std::from_chars(number.data(), number.data() + number.size(), i);
+    if (i < layer && std::to_string(i) == number)
+      for (const uint32_t tensor : uses_[i].outputs)
+        if (tensors_[tensor].port.name == output) return tensor;
   }
   return invalid(where, "connect: input \"" + port.name + "\" is to come from \"" + name.substr(0, 80) +
                             "\", which no earlier layer gives; " + known_outputs());
@@ -87,6 +96,8 @@ Result<uint32_t> Wirer::source(uint32_t layer, const Port& port) {
     if (input == port.name) return named_source(layer, port, output);
   if (const auto found = latest_.find(port.name); found != latest_.end()) return found->second;
   const auto [found, fresh] = outer_.try_emplace(port.name, static_cast<uint32_t>(tensors_.size()));
+  if (fresh && outer_.size() > limits::kMaxPorts)
+    return invalid(layers_[layer].where, too_many("inputs") + ", \"" + port.name + "\" is one more");
   if (fresh) tensors_.push_back({port, layers_[layer].where});
   return found->second;
 }
@@ -136,6 +147,9 @@ Status Wirer::collect_outer(ProgramWiring* wiring) {
               "\" is an output of the model, which has an input of the same name: rename one in its "
               "text, or list this layer before the one that reads it");
   }
+  if (outputs.size() > limits::kMaxPorts)
+    return invalid(layers_.back().where, too_many("outputs") + ", there are " +
+                                             std::to_string(outputs.size()) + " that feed no later layer");
   for (const auto& [name, tensor] : outputs) {
     tensors_[tensor].outer = static_cast<uint32_t>(wiring->outputs.size());
     wiring->outputs.push_back(tensors_[tensor].port);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "support/tiny_checkpoint.h"
 
@@ -174,6 +175,90 @@ TEST_F(ProgramModelTest, HugePortsAreRefused) {
   EXPECT_NE(refused.message().find("4294967296 bytes, at most 1073741824"), std::string::npos)
       << refused.message();
   EXPECT_EQ(refused.detail().limit, uint64_t{1} << 30);
+}
+
+// A text with `count` inputs, each with an output of its own.
+std::string many_ports(const std::string& stem, int count) {
+  std::string inputs, outputs, statements;
+  for (int i = 0; i < count; ++i) {
+    const std::string in = stem + std::to_string(i), out = "o" + in, comma = i == 0 ? "" : ", ";
+    inputs += comma + "tensor<fp16, [1, 1, 1, 32]> " + in;
+    outputs += comma + out;
+    statements += "tensor<fp16, [1, 1, 1, 32]> " + out + " = relu(x = " + in + ");\n";
+  }
+  return "program(1.3)\n{\nfunc main<ios18>(" + inputs + ") {\n" + statements + "} -> (" + outputs +
+         ");\n}\n";
+}
+
+TEST_F(ProgramModelTest, MorePortsThanARunCanCarryAreRefused) {
+  write("program.json", R"({"format": 1, "rungs": {"7": [{"mil": "a.mil"}, {"mil": "b.mil"}]}})");
+  write("a.mil", many_ports("a", 200));
+  write("b.mil", many_ports("b", 55));
+  EXPECT_TRUE(status().ok()) << status().message();
+  write("b.mil", many_ports("b", 56));
+  expect(Code::kModelInvalid, "program.json: rungs: 7: layer 1 (b.mil): a model may have 255 inputs");
+  // The inputs are fed, the outputs are too many.
+  std::string connect;
+  for (int i = 0; i < 56; ++i) connect += (i == 0 ? "\"b" : ", \"b") + std::to_string(i) + "\": \"oa0\"";
+  write("program.json", R"({"format": 1, "rungs": {"7": [{"mil": "a.mil"}, {"mil": "b.mil", "connect": {)" +
+                            connect + "}}]}}");
+  EXPECT_TRUE(status().ok()) << status().message();
+  write("b.mil", many_ports("b", 57));
+  write("program.json", R"({"format": 1, "rungs": {"7": [{"mil": "a.mil"}, {"mil": "b.mil", "connect": {)" +
+                            connect + R"(, "b56": "oa0"}}]}})");
+  expect(Code::kModelInvalid, "a model may have 255 outputs, there are 256");
+}
+
+TEST_F(ProgramModelTest, ATextThatManyLayersShareIsParsedOnce) {
+  std::string statements = "tensor<fp16, [1, 1, 1, 32]> v0 = relu(x = x);\n";
+  for (int i = 1; i < 8000; ++i)
+    statements += "tensor<fp16, [1, 1, 1, 32]> v" + std::to_string(i) + " = relu(x = v" +
+                  std::to_string(i - 1) + ");\n";
+  write("long.mil", "program(1.3)\n{\nfunc main<ios18>(tensor<fp16, [1, 1, 1, 32]> x) {\n" + statements +
+                        "} -> (v7999);\n}\n");
+  std::string layers = R"({"mil": "long.mil"})", rungs;
+  for (int i = 1; i < 512; ++i) layers += R"(, {"mil": "long.mil", "connect": {"x": "v7999"}})";
+  for (int i = 1; i <= 16; ++i)
+    rungs += (i == 1 ? "\"" : ", \"") + std::to_string(i) + "\": [" + layers + "]";
+  write("program.json", R"({"format": 1, "rungs": {)" + rungs + "}}");
+  const uint64_t start = now_ns();
+  const auto summary = inspect_model(folder_.file("residual"), {});
+  ASSERT_TRUE(summary.ok()) << summary.status().message();
+  EXPECT_EQ(summary->layers, 512u);
+  EXPECT_LT(now_ns() - start, 30'000'000'000u) << "8192 times would take minutes";
+}
+
+TEST_F(ProgramModelTest, AChainBeyondTheBudgetIsRefusedBeforeATextIsRead) {
+  fs::remove(file("up_64.mil"));
+  EXPECT_EQ(status({.budget = 3}).code(), Code::kIo);
+  const Status refused = status({.budget = 2});
+  EXPECT_EQ(refused.code(), Code::kResourcesExhausted) << refused.message();
+  EXPECT_EQ(refused.detail().limit, 2u);
+}
+
+TEST_F(ProgramModelTest, LinksMayNotLeadOutOfTheFolder) {
+  const TempFolder elsewhere;
+  for (const char* name : {"up_64.mil", "up.bin"}) {
+    fs::copy(kExample + "/" + name, elsewhere.file(name));
+    fs::rename(file(name), file("blob"));
+    fs::create_symlink("blob", file(name));
+    EXPECT_TRUE(status().ok()) << name << " inside: " << status().message();
+    fs::remove(file(name));
+    fs::create_symlink(elsewhere.file(name), file(name));
+    EXPECT_EQ(status().code(), Code::kModelInvalid) << name;
+    EXPECT_NE(status().message().find(std::string(name) + " leads to "), std::string::npos)
+        << status().message();
+    fs::remove(file(name));
+    fs::rename(file("blob"), file(name));
+  }
+  fs::create_directory_symlink(elsewhere.path(), file("away"));
+  replace("program.json", "\"up_64.mil\"", "\"away/up_64.mil\"");
+  expect(Code::kModelInvalid, "out of the folder");
+}
+
+TEST_F(ProgramModelTest, TheFolderItselfMayBeALink) {
+  fs::create_directory_symlink(folder_.file("residual"), folder_.file("link"));
+  EXPECT_TRUE(open_model(folder_.file("link"), {}).ok());
 }
 
 TEST_F(ProgramModelTest, AFolderThatIsBothIsRefused) {
