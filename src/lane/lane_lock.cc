@@ -50,7 +50,7 @@ bool same_file(int fd, const std::string& path) {
 }
 
 Result<fork_guard::Fd> open_lock(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
   if (!fd) return io_error("open the lane lock", path, errno);
   struct stat st {};
   if (::fstat(fd.get(), &st) != 0) return io_error("examine", path, errno);

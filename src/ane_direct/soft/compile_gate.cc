@@ -31,8 +31,8 @@ void sleep_us(int64_t us) {
 CompileGate::CompileGate(const std::string& cache_dir) : path_(join_path(cache_dir, "compile.lock")) {}
 
 Result<CompileGate::Ticket> CompileGate::enter(uint64_t wait_ms) const {
-  UniqueFd lock =
-      above_stdio(UniqueFd(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)));
+  UniqueFd lock = above_stdio(
+      UniqueFd(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600)));
   if (!lock) {
     log_line(LogLevel::kWarn,
              io_error("open", path_, errno).message() + "; compiles of other processes are not waited for");

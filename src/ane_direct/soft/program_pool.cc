@@ -60,8 +60,8 @@ std::shared_ptr<ProgramPool> ProgramPool::open(const std::string& cache_dir, uin
   auto state = std::make_unique<State>();
   state->mine.resize(limit);
   state->path = join_path(cache_dir, "programs.pool");
-  state->file =
-      above_stdio(UniqueFd(::open(state->path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)));
+  state->file = above_stdio(
+      UniqueFd(::open(state->path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600)));
   if (!state->file)
     log_line(LogLevel::kWarn, io_error("open", state->path, errno).message() +
                                   "; programs of other processes are not counted");

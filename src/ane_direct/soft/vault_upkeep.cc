@@ -1,6 +1,6 @@
 // Only what is certainly ours is ever removed: folders named by a content identifier, and staging folders, in
 // a signer's folder of an InMemoryModelCache; and the folders above them once they are empty. Anything else
-// in the cache folder is somebody else's.
+// in the cache folder is somebody else's, and a link below it, whatever it leads to, is not followed.
 //
 // "Used" is the file's modification time, which fetching an entry sets (program_store.cc): access times are
 // not kept on most systems. Two processes may do all this at once; each removal is of a whole entry, and who
@@ -40,11 +40,21 @@ std::vector<std::string> list_folder(const std::string& path) {
   return names;
 }
 
+// A folder itself, not a link to one.
+bool is_own_folder(const std::string& path) {
+  struct stat st {};
+  return ::lstat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 // Calls visit(folder of one signer) for each vault of one build.
 template <class Visit>
 void each_vault(const std::string& cache_dir, const std::string& build, Visit visit) {
-  const std::string vaults = join_path(join_path(cache_dir, build), kVaultName);
-  for (const std::string& signer : list_folder(vaults)) visit(join_path(vaults, signer));
+  const std::string folder = join_path(cache_dir, build), vaults = join_path(folder, kVaultName);
+  if (!is_own_folder(folder) || !is_own_folder(vaults)) return;
+  for (const std::string& signer : list_folder(vaults)) {
+    const std::string vault = join_path(vaults, signer);
+    if (is_own_folder(vault)) visit(vault);
+  }
 }
 
 template <class Visit>
@@ -63,7 +73,8 @@ std::vector<Entry> entries_of(const std::string& vault) {
   for (const std::string& name : list_folder(vault)) {
     struct stat st {};
     const std::string path = join_path(vault, name);
-    if (!is_content_id(name) || ::stat(join_path(path, kPlanName).c_str(), &st) != 0) continue;
+    if (!is_content_id(name) || !is_own_folder(path) || ::stat(join_path(path, kPlanName).c_str(), &st) != 0)
+      continue;
 #ifdef __APPLE__
     const int64_t ns = st.st_mtimespec.tv_nsec;
 #else
@@ -82,14 +93,16 @@ void sweep_staging(const std::string& path) {
 
 bool is_due(const std::string& mark, int64_t now_s) {
   struct stat st {};
-  if (::stat(mark.c_str(), &st) != 0) return true;
+  if (::lstat(mark.c_str(), &st) != 0) return true;
   const int64_t age = now_s - static_cast<int64_t>(st.st_mtime);
   return age < 0 || age >= limits::kVaultUpkeepSeconds;
 }
 
 void set_mark(const std::string& mark, int64_t now_s) {
-  const UniqueFd fd(::open(mark.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd) return;
+  // A pipe of that name must not keep us waiting for its reader.
+  const UniqueFd fd(::open(mark.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  struct stat st {};
+  if (!fd || ::fstat(fd.get(), &st) != 0 || !S_ISREG(st.st_mode)) return;
   const timespec now{static_cast<time_t>(now_s), 0};
   const timespec times[2] = {now, now};
   ::futimens(fd.get(), times);
@@ -100,7 +113,8 @@ void set_mark(const std::string& mark, int64_t now_s) {
 void drop_other_builds(const std::string& cache_dir, const std::string& os_build) {
   for (const std::string& build : list_folder(cache_dir)) {
     const std::string folder = join_path(cache_dir, build);
-    if (build == os_build || !is_folder(join_path(folder, kVaultName))) continue;
+    if (build == os_build || !is_own_folder(folder) || !is_own_folder(join_path(folder, kVaultName)))
+      continue;
     bool dropped = false;
     each_vault(cache_dir, build, [&](const std::string& vault) {
       sweep_unfinished(vault);

@@ -1,6 +1,7 @@
 // The daemon's own rules for its vaults: another system build, 14 days, once a day, and no more than fits.
 #include "ane_direct/soft/vault_upkeep.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -66,6 +67,39 @@ TEST_F(VaultUpkeep, ANewBuildDropsTheOldOnesVaultsAndNothingElse) {
   put(fresh, "a");
   put(old, "a");  // a process of the old system that is still there makes its folder again
   EXPECT_TRUE(open("b2").fetch(id_of("a")).ok());
+}
+
+TEST_F(VaultUpkeep, LinksInTheCacheFolderAreNotFollowed) {
+  const TempFolder elsewhere;
+  const std::string cache = folder_.path(), entry = "/InMemoryModelCache/signer/" + id_of("a");
+  const auto make_entry = [](const std::string& path) {
+    fs::create_directories(path);
+    std::ofstream(path + "/model.plan") << "plan";
+  };
+  make_entry(elsewhere.path() + "/build" + entry);
+  fs::create_directory_symlink(elsewhere.path() + "/build", cache + "/b0");
+  make_entry(elsewhere.path() + "/caches" + entry);
+  fs::create_directories(cache + "/b1");
+  fs::create_directory_symlink(elsewhere.path() + "/caches/InMemoryModelCache",
+                               cache + "/b1/InMemoryModelCache");
+  make_entry(elsewhere.path() + "/signers" + entry);
+  fs::create_directories(cache + "/b2/InMemoryModelCache");
+  fs::create_directory_symlink(elsewhere.path() + "/signers/InMemoryModelCache/signer",
+                               cache + "/b2/InMemoryModelCache/signer");
+  open("b3");  // of another build
+  now_ += 20 * kDay;
+  open("b3", "signer", 1);  // a day's upkeep, and a ceiling
+  for (const char* kind : {"/build", "/caches", "/signers"})
+    EXPECT_TRUE(fs::exists(elsewhere.path() + kind + entry + "/model.plan")) << kind;
+}
+
+TEST_F(VaultUpkeep, APipeInThePlaceOfTheMarkKeepsNobodyWaiting) {
+  ASSERT_EQ(::mkfifo((folder_.path() + "/.last-upkeep").c_str(), 0600), 0);
+  const timespec long_ago[2] = {{1, 0}, {1, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, (folder_.path() + "/.last-upkeep").c_str(), long_ago, 0), 0);
+  const ProgramStore store = open();
+  put(store, "a");
+  EXPECT_TRUE(holds(store, "a"));
 }
 
 TEST_F(VaultUpkeep, AnOpenOfTheSameBuildDropsNothing) {
