@@ -33,7 +33,8 @@ class Packer {
   Status add_file(const std::string& name, std::span<const uint8_t> bytes);
 
   std::vector<PackedFile> files_;
-  std::map<std::pair<const void*, uint64_t>, std::string> weights_;
+  // By place and size: what several layers share crosses, and is parsed, once.
+  std::map<std::pair<const void*, uint64_t>, std::string> texts_, weights_;
   uint64_t total_ = 0;
 };
 
@@ -69,8 +70,9 @@ Result<Json> Packer::add_layer(const anelane_layer& layer, const std::string& st
   if (layer.weights == nullptr && layer.weight_bytes > 0) return null_argument((stem + ": weights").c_str());
   if (layer.reserved != 0) return error(Code::kInvalidArgument, stem + ": reserved must be 0");
   Json json = Json::object();
-  ANELANE_TRY(add_file(stem + ".mil", bytes_of(layer.mil, layer.mil_bytes)));
-  json.set("mil", stem + ".mil");
+  const auto [text, fresh_text] = texts_.try_emplace({layer.mil, layer.mil_bytes}, stem + ".mil");
+  if (fresh_text) ANELANE_TRY(add_file(text->second, bytes_of(layer.mil, layer.mil_bytes)));
+  json.set("mil", text->second);
   if (layer.weights != nullptr) {
     const auto [known, fresh] = weights_.try_emplace({layer.weights, layer.weight_bytes}, stem + ".bin");
     if (fresh) ANELANE_TRY(add_file(known->second, bytes_of(layer.weights, layer.weight_bytes)));
@@ -82,6 +84,10 @@ Result<Json> Packer::add_layer(const anelane_layer& layer, const std::string& st
 
 Status Packer::add_rung(const anelane_program_rung& rung, Json* rungs) {
   const std::string name = std::to_string(rung.shape);
+  if (rung.shape == 0 || rung.shape > kMaxProgramWidth)
+    return error(Code::kInvalidArgument,
+                 "rung " + name + ": a shape is a whole number from 1 to " + std::to_string(kMaxProgramWidth))
+        .with_limit(kMaxProgramWidth);
   if (rung.layers == nullptr || rung.layer_count == 0 || rung.layer_count > limits::kMaxLayers)
     return error(Code::kInvalidArgument, "rung " + name + ": 1 to " + std::to_string(limits::kMaxLayers) +
                                              " layers are accepted, " + std::to_string(rung.layer_count) +
@@ -127,10 +133,8 @@ ANELANE_API anelane_status anelane_model_load_program(anelane_lane handle, const
     ANELANE_ASSIGN(const ModelOptions wanted, read_model_options(options));
     if (wanted.progress != nullptr) ANELANE_TRY(lane->completions().ensure_thread());
     ANELANE_ASSIGN(std::string pack, Packer().pack(read_struct(program, anelane_program{})));
-    ANELANE_ASSIGN(
-        const std::shared_ptr<LoadOperation> op,
-        LoadOperation::make_packed(std::move(lane), std::make_shared<const std::string>(std::move(pack)),
-                                   wanted, deadline));
+    const std::shared_ptr<LoadOperation> op = LoadOperation::make_packed(
+        std::move(lane), std::make_shared<const std::string>(std::move(pack)), wanted, deadline);
     ANELANE_TRY(start_and_wait(op));
     *out = model_handle(*op->take());
     return {};

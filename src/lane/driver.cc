@@ -393,6 +393,15 @@ void Driver::answer(const Action& action) {
                  : error(action.code, "no room for " + what +
                                           " on the engine now; release leases or ask again in " +
                                           std::to_string(action.retry_after_ms) + " ms");
+  } else if (action.code == Code::kEngineCrashed && action.retry_after_ms != 0 &&
+             ticket.model->files_changed) {
+    // The replacements start well and find another model: to wait is of no use.
+    return tell(ticket.model->with_names(
+        error(Code::kModelInvalid, "the files of " + ticket.model->name +
+                                       " changed since it was loaded: retire the model and load it again (" +
+                                       ticket.model->last_fault + ")")
+            .with_class(false),
+        ticket.rung));
   } else if (action.code == Code::kEngineCrashed && action.retry_after_ms != 0) {
     // L6.4: its workers keep ending, so people need the reason as much as the delay.
     status =

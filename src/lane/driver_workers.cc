@@ -1,11 +1,13 @@
-// Lives of workers. A launch blocks (fork, exec, HELLO), so it runs on a short-lived thread that only posts
-// its result back; the load that follows is an ordinary exchange. The first life of a model is reported to
-// whoever loads it; later ones to the scheduler as WorkerReady or StartFailed.
+// Lives of workers. A launch blocks (the first reads the model's headers; fork, exec, HELLO), so it runs on a
+// short-lived thread that only posts its result back; the load that follows is an ordinary exchange. The
+// first life of a model is reported to whoever loads it; later ones to the scheduler as WorkerReady or
+// StartFailed.
 //
 // Order at a death: fault (the scheduler holds gate and charge) → the process is ended → exit confirmed
 // → the scheduler says when the replacement may start.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "ane_direct/sha256.h"
 #include "base/clock.h"
@@ -105,13 +107,20 @@ void Driver::start_worker(std::shared_ptr<LaneModel> model, sched::Generation ge
   const auto shared_abort = std::make_shared<std::atomic<bool>>(false);
   launches_.push_back({{}, model.get(), shared_abort});
   const auto launch = std::prev(launches_.end());
+  const LaneModel::ReadHeaders read = std::exchange(model->read_headers, nullptr);  // of the first launch
   // The thread keeps the lane alive: it may outlast a close that was forced.
-  auto job = [this, lane = lane_->shared_from_this(), model, generation, done, shared_abort,
-              launch]() mutable {
+  auto job = [this, lane = lane_->shared_from_this(), model, generation, done, shared_abort, launch,
+              read]() mutable {
     std::shared_ptr<worker::Arena> arena;
+    auto headers = std::make_shared<LaneModel::Headers>();
     Result<std::unique_ptr<worker::WorkerHandle>> handle =
         [&]() -> Result<std::unique_ptr<worker::WorkerHandle>> {
-      ANELANE_ASSIGN(arena, worker::Arena::create(model->bay_bytes * kArenaBays));
+      if (read) {
+        ANELANE_ASSIGN(*headers, read(*shared_abort));
+      }
+      if (shared_abort->load()) return error(Code::kCancelled, "the model is not wanted any more");
+      const uint64_t bay_bytes = read ? headers->bay_bytes : model->bay_bytes;
+      ANELANE_ASSIGN(arena, worker::Arena::create(bay_bytes * kArenaBays));
       if (model->pack) {
         if (!arena->holds(0, model->pack->size()))
           return error(Code::kInternal, "the packed program is larger than the arena");
@@ -130,9 +139,11 @@ void Driver::start_worker(std::shared_ptr<LaneModel> model, sched::Generation ge
       return worker::launch_worker(options);
     }();
     auto result = std::make_shared<Result<std::unique_ptr<worker::WorkerHandle>>>(std::move(handle));
-    lane->loop().post([this, lane, model, generation, done, arena, launch, result]() mutable {
+    lane->loop().post([this, lane, model, generation, done, arena, launch, result, headers,
+                       fresh = read != nullptr]() mutable {
       launch->thread.join();
       launches_.erase(launch);
+      if (fresh && result->ok()) model->take_headers(std::move(*headers));
       launched(model, generation, std::move(*result), arena, done);
       check_all_gone();
     });
@@ -244,6 +255,7 @@ Status Driver::take_report(const std::shared_ptr<LaneModel>& model, const worker
   model->set_stream(stream);
   model->asked_for_idle = false;
   model->last_fault.clear();
+  model->files_changed = false;
   Event e;
   e.kind = EventKind::kWorkerReady;
   e.worker = model->worker;
@@ -359,6 +371,7 @@ void Driver::spawn(const sched::Action& action) {
   start_worker(model, action.generation, [this, model, generation = action.generation](Status status) {
     if (status.ok() || ending_) return;
     model->last_fault = status.message();
+    model->files_changed = status.code() == Code::kModelInvalid;
     if (model->phase.load() == LaneModel::Phase::kReady)
       log_line(LogLevel::kWarn, "a new worker for " + model->name + " did not start: " + status.message());
     Event e;

@@ -4,6 +4,15 @@
 
 namespace anelane {
 
+void LaneModel::take_headers(Headers headers) {
+  summary = std::move(headers.summary);
+  bay_bytes = headers.bay_bytes;
+  name = summary.name;
+  last_failure.resize(summary.ladder.size());
+  admissions.resize(summary.ladder.size());
+  evictions.resize(summary.ladder.size(), 0);
+}
+
 Result<std::shared_ptr<const Tokenizer>> LaneModel::tokenizer() {
   std::lock_guard lock(tokenizer_mutex_);
   if (!tokenizer_) {

@@ -42,6 +42,16 @@ class LaneModel {
   uint64_t bay_bytes = 0;
   std::shared_ptr<const std::string> pack;  // of a model that was given in memory; for every worker anew
 
+  // What the files say, read by the thread that launches the first worker, which takes as long as the files
+  // are large; looks at `abort` meanwhile. take_headers (lane thread) makes it the model's.
+  struct Headers {
+    ModelSummary summary;
+    uint64_t bay_bytes = 0;
+  };
+  using ReadHeaders = std::function<Result<Headers>(const std::atomic<bool>& abort)>;
+  ReadHeaders read_headers;  // gone with the first launch
+  void take_headers(Headers headers);
+
   // ---- any thread ----
   std::atomic<Phase> phase{Phase::kLoading};
   std::atomic<uint32_t> cached_rungs{0};
@@ -68,6 +78,7 @@ class LaneModel {
   bool asked_for_idle = false;       // of the present stream
   std::vector<Status> last_failure;  // one for each rung: the worker's own words
   std::string last_fault;            // why the last worker broke off, or its replacement did not start
+  bool files_changed = false;        // the last replacement read another model than the first worker did
   struct Admission {                 // what is on its way to the worker or running there
     uint64_t exchange = 0;
     sched::Time predicted = sched::kUnknown;

@@ -6,6 +6,7 @@
 
 #include "lane/lane.h"
 #include "lane/port_layout.h"
+#include "models/folder_name.h"
 #include "models/program_model.h"
 #include "models/program_pack.h"
 
@@ -15,53 +16,50 @@ LoadOperation::LoadOperation(std::shared_ptr<LaneModel> model, uint64_t deadline
 
 namespace {
 
-ModelOpenOptions open_options(const ModelOptions& options) {
-  ModelOpenOptions open;
-  open.rungs = options.rungs;
-  open.name = options.name;
-  return open;
-}
+using Inspect = std::function<Result<ModelSummary>(const ModelOpenOptions&)>;
 
-Result<std::shared_ptr<LaneModel>> make_model(std::shared_ptr<Lane> lane, const std::string& path,
-                                              const ModelOptions& options, ModelSummary summary) {
-  if (summary.layers > lane->options().executable_budget)
-    return error(Code::kResourcesExhausted, path + " needs " + std::to_string(summary.layers) +
-                                                " programs for one shape, the lane's budget is " +
-                                                std::to_string(lane->options().executable_budget))
-        .with_class(false)
-        .with_retry_after(0)
-        .with_limit(lane->options().executable_budget);
+std::shared_ptr<LaneModel> make_model(std::shared_ptr<Lane> lane, const std::string& path, std::string name,
+                                      const ModelOptions& options, Inspect inspect,
+                                      uint64_t least_bay_bytes) {
+  const uint32_t budget = lane->options().executable_budget;
   auto model = std::make_shared<LaneModel>(std::move(lane), path, options);
-  model->name = summary.name;
-  model->last_failure.resize(summary.ladder.size());
-  model->admissions.resize(summary.ladder.size());
-  model->evictions.resize(summary.ladder.size(), 0);
-  model->bay_bytes = bay_bytes_for(summary);
-  model->summary = std::move(summary);
+  model->name = options.name.empty() ? std::move(name) : options.name;  // until the files say another
+  model->read_headers = [path, options, inspect, budget,
+                         least_bay_bytes](const std::atomic<bool>& abort) -> Result<LaneModel::Headers> {
+    ModelOpenOptions open;
+    open.rungs = options.rungs;
+    open.name = options.name;
+    open.budget = budget;
+    open.abort = &abort;
+    LaneModel::Headers headers;
+    ANELANE_ASSIGN(headers.summary, inspect(open));
+    ANELANE_TRY(check_budget(path, headers.summary.layers, budget));
+    headers.bay_bytes = std::max(bay_bytes_for(headers.summary), least_bay_bytes);
+    return headers;
+  };
   return model;
 }
 
 }  // namespace
 
-Result<std::shared_ptr<LoadOperation>> LoadOperation::make(std::shared_ptr<Lane> lane,
-                                                           const std::string& folder,
-                                                           const ModelOptions& options,
-                                                           uint64_t deadline_ns) {
-  ANELANE_ASSIGN(ModelSummary summary, inspect_model(folder, open_options(options)));
-  ANELANE_ASSIGN(auto model, make_model(std::move(lane), folder, options, std::move(summary)));
-  return std::make_shared<LoadOperation>(std::move(model), deadline_ns);
+std::shared_ptr<LoadOperation> LoadOperation::make(std::shared_ptr<Lane> lane, const std::string& folder,
+                                                   const ModelOptions& options, uint64_t deadline_ns) {
+  const auto inspect = [folder](const ModelOpenOptions& open) { return inspect_model(folder, open); };
+  return std::make_shared<LoadOperation>(
+      make_model(std::move(lane), folder, folder_name(folder), options, inspect, 0), deadline_ns);
 }
 
-Result<std::shared_ptr<LoadOperation>> LoadOperation::make_packed(std::shared_ptr<Lane> lane,
-                                                                  std::shared_ptr<const std::string> pack,
-                                                                  const ModelOptions& options,
-                                                                  uint64_t deadline_ns) {
-  ANELANE_ASSIGN(const std::unique_ptr<ProgramFiles> files, open_program_pack(pack));
-  ANELANE_ASSIGN(ModelSummary summary, inspect_program_model(*files, "program", open_options(options)));
-  ANELANE_ASSIGN(auto model, make_model(std::move(lane), "(memory)", options, std::move(summary)));
+std::shared_ptr<LoadOperation> LoadOperation::make_packed(std::shared_ptr<Lane> lane,
+                                                          std::shared_ptr<const std::string> pack,
+                                                          const ModelOptions& options, uint64_t deadline_ns) {
+  const auto inspect = [pack](const ModelOpenOptions& open) -> Result<ModelSummary> {
+    ANELANE_ASSIGN(const std::unique_ptr<ProgramFiles> files, open_program_pack(pack));
+    return inspect_program_model(*files, "program", open);
+  };
   // The pack crosses in the arena, before any tensor does.
   const uint64_t share = pack->size() / kArenaBays + 1;
-  model->bay_bytes = std::max(model->bay_bytes, (share + kBayPage - 1) / kBayPage * kBayPage);
+  auto model = make_model(std::move(lane), "(memory)", "program", options, inspect,
+                          (share + kBayPage - 1) / kBayPage * kBayPage);
   model->pack = std::move(pack);
   return std::make_shared<LoadOperation>(std::move(model), deadline_ns);
 }

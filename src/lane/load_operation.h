@@ -1,5 +1,5 @@
-// anelane_model_load: headers are checked on the caller's thread before this starts; then the worker is
-// started and loads the folder.
+// anelane_model_load: a thread of its own reads the headers and, if they are good, starts the worker, which
+// loads the folder. Nothing of it happens on the caller's thread or the lane's: texts may be large.
 #pragma once
 #include <memory>
 
@@ -10,14 +10,13 @@ namespace anelane {
 
 class LoadOperation : public Operation {
  public:
-  // Reads the folder's headers (blocks for file reads).
-  static Result<std::shared_ptr<LoadOperation>> make(std::shared_ptr<Lane> lane, const std::string& folder,
-                                                     const ModelOptions& options, uint64_t deadline_ns);
+  // Reads nothing yet.
+  static std::shared_ptr<LoadOperation> make(std::shared_ptr<Lane> lane, const std::string& folder,
+                                             const ModelOptions& options, uint64_t deadline_ns);
   // A program model from memory: the pack is kept for replacements.
-  static Result<std::shared_ptr<LoadOperation>> make_packed(std::shared_ptr<Lane> lane,
-                                                            std::shared_ptr<const std::string> pack,
-                                                            const ModelOptions& options,
-                                                            uint64_t deadline_ns);
+  static std::shared_ptr<LoadOperation> make_packed(std::shared_ptr<Lane> lane,
+                                                    std::shared_ptr<const std::string> pack,
+                                                    const ModelOptions& options, uint64_t deadline_ns);
   LoadOperation(std::shared_ptr<LaneModel> model, uint64_t deadline_ns);
 
   // The loaded model, once; nullptr before a good end or when it was taken.

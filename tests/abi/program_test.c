@@ -257,6 +257,45 @@ static void a_single_program_with_two_inputs_runs(void** state) {
   assert_status(ANELANE_OK, anelane_model_retire(single, in_ms(BOUND_MS), &err), &err);
 }
 
+static void a_started_load_reads_nothing_before_it_returns(void** state) {
+  anelane_error err = NEW_ERROR();
+  anelane_op op;
+  (void)state;
+  const char* path = write_model("unread", "nonsense", NULL);
+  assert_status(ANELANE_OK, anelane_start_load(lane, path, NULL, in_ms(BOUND_MS), NULL, NULL, &op, &err),
+                &err);
+  assert_status(ANELANE_MODEL_INVALID, anelane_op_wait(op, in_ms(BOUND_MS), &err), &err);
+  assert_says(&err, "program.json");
+  anelane_op_release(op);
+}
+
+static void files_that_changed_since_the_load_are_refused_for_good(void** state) {
+  const char* manifest = "{\"format\": 1, \"rungs\": {\"64\": [{\"mil\": \"a.mil\"}]}}";
+  anelane_error err = NEW_ERROR();
+  anelane_lease lease;
+  anelane_status status = ANELANE_OK;
+  (void)state;
+  const pid_t other = only_child();
+  const anelane_model changed = load_into(lane, write_model("changed", manifest, RELU(64)));
+  anelane_lease_release(lease_of(changed, 64));
+  write_model("changed", manifest, RELU(32));
+  pid_t children[2];
+  assert_int_equal(children_of_self(children, 2), 2);
+  kill(children[0] == other ? children[1] : children[0], SIGKILL);
+  /* Until its replacements have failed often enough, the crash itself is told, or the shape is there still.
+   */
+  for (int i = 0; i < 2000 && status != ANELANE_MODEL_INVALID; i++) {
+    status = anelane_lease_acquire(changed, 64, in_ms(BOUND_MS), &lease, &err);
+    if (status == ANELANE_OK) anelane_lease_release(lease);
+    nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+  }
+  assert_status(ANELANE_MODEL_INVALID, status, &err);
+  assert_int_equal(err.error_class, ANELANE_PERMANENT);
+  assert_int_equal(err.retry_after_ms, 0);
+  assert_says(&err, "retire the model and load it again");
+  assert_status(ANELANE_OK, anelane_model_retire(changed, in_ms(BOUND_MS), &err), &err);
+}
+
 static void what_cannot_be_served_is_refused_with_its_place(void** state) {
   const char* good = "{\"format\": 1, \"rungs\": {\"64\": [{\"mil\": \"a.mil\"}]}}";
   const struct {
@@ -425,7 +464,9 @@ static void wrong_structs_are_refused(void** state) {
   p->rungs[1].shape = 64;
   REFUSED_AS(ANELANE_INVALID_ARGUMENT, "rung 64 is given twice");
   p->rungs[0].shape = 0;
-  REFUSED_AS(ANELANE_MODEL_INVALID, "\"0\" is not a width");
+  REFUSED_AS(ANELANE_INVALID_ARGUMENT, "rung 0: a shape is a whole number from 1 to 1073741824");
+  p->rungs[1].shape = (1u << 30) + 1;
+  REFUSED_AS(ANELANE_INVALID_ARGUMENT, "rung 1073741825");
   p->rungs[0].layer_count = 0;
   REFUSED_AS(ANELANE_INVALID_ARGUMENT, "rung 64");
   p->rungs[0].layer_count = 513;
@@ -520,6 +561,8 @@ int main(void) {
       cmocka_unit_test(a_second_process_finds_everything_compiled),
       cmocka_unit_test(after_a_crash_the_programs_are_loaded_again),
       cmocka_unit_test(a_single_program_with_two_inputs_runs),
+      cmocka_unit_test(a_started_load_reads_nothing_before_it_returns),
+      cmocka_unit_test(files_that_changed_since_the_load_are_refused_for_good),
       cmocka_unit_test(what_cannot_be_served_is_refused_with_its_place),
       cmocka_unit_test(a_chain_longer_than_the_budget_is_refused),
       cmocka_unit_test(from_memory_it_gives_the_same_bits_and_survives_a_crash),
