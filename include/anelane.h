@@ -47,13 +47,13 @@ extern "C" {
 typedef int32_t anelane_status;
 enum {
   ANELANE_OK = 0,
-  ANELANE_INVALID_ARGUMENT = 1,  /* a parameter is wrong; the message names it */
-  ANELANE_BAD_HANDLE = 2,        /* stale, forged, null, or of another kind; see "Handles" above */
-  ANELANE_CLOSED = 3,            /* the lane is closed or closing */
-  ANELANE_LANE_BUSY = 4,         /* another process holds the lane: holder_pid */
-  ANELANE_UNSUPPORTED = 5,       /* not in this build, on this system or for this kind of model */
-  ANELANE_MODEL_INVALID = 6,     /* a broken checkpoint or program: the message names file and field or tensor; or
-                                    its files have changed since the load, and its worker had to be replaced */
+  ANELANE_INVALID_ARGUMENT = 1, /* a parameter is wrong; the message names it */
+  ANELANE_BAD_HANDLE = 2,       /* stale, forged, null, or of another kind; see "Handles" above */
+  ANELANE_CLOSED = 3,           /* the lane is closed or closing */
+  ANELANE_LANE_BUSY = 4,        /* another process holds the lane: holder_pid */
+  ANELANE_UNSUPPORTED = 5,      /* not in this build, on this system or for this kind of model */
+  ANELANE_MODEL_INVALID = 6, /* a broken checkpoint or program: the message names file and field or tensor; or
+                                its files have changed since the load, and its worker had to be replaced */
   ANELANE_MODEL_UNSUPPORTED = 7, /* an architecture that this version does not serve */
   ANELANE_INVALID_SEQUENCE = 8,  /* no tokens, or an id outside the vocabulary: item */
   ANELANE_SEQUENCE_TOO_LONG = 9, /* longer than the model's ceiling: item, limit. Nothing is ever truncated */
@@ -323,7 +323,8 @@ ANELANE_API anelane_status anelane_lane_open(const anelane_lane_options* options
    callback. Nothing is left behind: no process, thread, descriptor, shared memory or temporary file. Workers
    that are threads cannot be forced; one that is stuck in its engine is waited for until the deadline, for 30
    s at most, and left to itself (DEADLINE_EXCEEDED, as for a process that the system itself does not let end,
-   say on a file server that is gone: the lane stays busy until then). A second close of a handle: BAD_HANDLE. */
+   say on a file server that is gone: the lane stays busy until then). A second close of a handle: BAD_HANDLE.
+ */
 ANELANE_API anelane_status anelane_lane_close(anelane_lane lane, uint64_t deadline, anelane_error* err);
 /* A snapshot; consistent in itself. Set out->struct_size first. Waits for the lane thread (microseconds). */
 ANELANE_API anelane_status anelane_lane_get_stats(anelane_lane lane, anelane_lane_stats* out,
@@ -364,18 +365,19 @@ ANELANE_API void anelane_model_options_init(anelane_model_options* options, size
 ANELANE_API anelane_status anelane_model_inspect(const char* path, anelane_model_info* out,
                                                  anelane_error* err);
 /* Starts the model's worker and checks every tensor of the folder; compiles nothing yet. Blocks until loaded,
-   failed or the deadline, at which the half-started worker is ended (and the reading of programs' texts, which
-   goes on until the text at hand is read; a close waits for that). A worker has 10 s to start, however late
-   the deadline is (ENGINE_CRASHED), and ten minutes for the checks. MODEL_INVALID and MODEL_UNSUPPORTED name
-   file, field or tensor, expected and found; COMPILE_FAILED names the file, line and operation of a program
-   that the engine's compiler does not take; ENGINE_UNAVAILABLE: no worker executable, one of another build,
-   or a program that leaves at once. */
+   failed or the deadline, at which the half-started worker is ended (and the reading of programs' texts,
+   which goes on until the text at hand is read; a close waits for that). A worker has 10 s to start, however
+   late the deadline is (ENGINE_CRASHED), and ten minutes for the checks. MODEL_INVALID and MODEL_UNSUPPORTED
+   name file, field or tensor, expected and found; COMPILE_FAILED names the file, line and operation of a
+   program that the engine's compiler does not take; ENGINE_UNAVAILABLE: no worker executable, one of another
+   build, or a program that leaves at once. */
 ANELANE_API anelane_status anelane_model_load(anelane_lane lane, const char* path,
                                               const anelane_model_options* options, uint64_t deadline,
                                               anelane_model* out, anelane_error* err);
 /* The same for programs in memory, which are copied before this returns, and given to every worker that is
-   started for the model: weights of hundreds of MB are better kept in files. Texts, and weights, of one address
-   and length are taken as one file. A shape is a number from 1 to 2^30. Errors name "rung_64_layer_0.mil" and the like. */
+   started for the model: weights of hundreds of MB are better kept in files. Texts, and weights, of one
+   address and length are taken as one file. A shape is a number from 1 to 2^30. Errors name
+   "rung_64_layer_0.mil" and the like. */
 ANELANE_API anelane_status anelane_model_load_program(anelane_lane lane, const anelane_program* program,
                                                       const anelane_model_options* options, uint64_t deadline,
                                                       anelane_model* out, anelane_error* err);
@@ -455,8 +457,8 @@ ANELANE_API anelane_status anelane_tokenize(anelane_tokenizer tokenizer, const c
 ANELANE_API void anelane_tokenizer_release(anelane_tokenizer tokenizer);
 
 /* =========================================================== asynchronous
-   The same operations without blocking: start_load reads no file before it returns, and what is wrong with the
-   model is the operation's end. Inputs are copied before the call returns; results belong to the
+   The same operations without blocking: start_load reads no file before it returns, and what is wrong with
+   the model is the operation's end. Inputs are copied before the call returns; results belong to the
    operation until anelane_op_release. *out is written before fn can run. fn NULL: the end is queued for
    anelane_lane_next_completion, and anelane_op_wait works in any case. */
 ANELANE_API anelane_status anelane_start_load(anelane_lane lane, const char* path,

@@ -244,7 +244,7 @@ class MilRun(MilCase):
             (["--input", "h=zeros", "--repeat", "0"], "repeat"),
         ]
         for arguments, says in cases:
-            unreadable = re.search(r"cannot open|no \.npy file|bytes of data|header is cut|its type|Fortran|too large", says)
+            unreadable = re.search(r"cannot open|no \.npy file|bytes of data|header is cut|its type|its shape|Fortran|too large", says)
             err = self.refused(REFUSED if unreadable else USAGE, "mil", "run", ACTIVATE, *arguments, *self.lane)
             self.assertIn(says, err)
 
@@ -260,10 +260,10 @@ class MilRun(MilCase):
             for arguments in ([path, "--input", "h=zeros"], [ACTIVATE, "--weights", path, "--input", "h=zeros"],
                               [ACTIVATE, "--input", "h=" + path]):
                 with self.subTest(path=path, arguments=arguments):
-                    err = self.refused(USAGE, "mil", "run", *arguments, *self.lane)
+                    err = self.refused(REFUSED, "mil", "run", *arguments, *self.lane)
                     self.assertRegex(err, re.escape(path) + ".*(" + says + ")")
         self.assertIn(f"{sparse_npy}: it has {(1 << 40) - 128} bytes of data",
-                      self.refused(USAGE, "mil", "run", ACTIVATE, "--input", "h=" + sparse_npy, *self.lane))
+                      self.refused(REFUSED, "mil", "run", ACTIVATE, "--input", "h=" + sparse_npy, *self.lane))
         for arguments in (["run", ""], ["run", ACTIVATE, "--weights", "", "--input", "h=zeros"], ["check", ""],
                           ["check", ACTIVATE, "--weights", ""]):
             self.assertIn("names no file", self.refused(USAGE, "mil", *arguments))

@@ -3,6 +3,7 @@
 Run by ctest with ANELANE_BUILD_DIR and ANELANE_SOURCE_DIR in the environment; each class is one ctest case. The model is
 ANELANE_TEST_MODEL or the one that scripts/fetch-model brings. Every class uses a lane of its own, so nobody is disturbed.
 """
+import fcntl
 import json
 import math
 import os
@@ -273,10 +274,13 @@ class Refusals(ToolCase):
             self.assertRegex(err.splitlines()[-1], r"^anelane: DEADLINE_EXCEEDED: .*give a larger --deadline-ms$")
             self.assertNotIn("retry_after_ms=", err)
             self.assertNotRegex(err, "faulted|crash")
-        # Nor is a shape that cannot be ready in time: its compile stops with the process. (Half a second may be too short for the load.)
-        err = self.refused(REFUSED, "embed", "--model", MODEL, "--lock-dir", self.make("late"), "--cache-dir", self.make("late-cache"),
-                           "--text", "x " * 500, "--deadline-ms", "500")
-        self.assertRegex(err, r"\Aanelane: (SHAPE_COMPILING: shape 512 cannot be ready in time|DEADLINE_EXCEEDED).*give a larger --deadline-ms.*\n\Z")
+        # Nor is a shape that cannot be ready in time: its compile stops with the process. Nobody else may compile while this has the lock.
+        cache = self.make("late-cache")
+        with open(os.path.join(cache, "compile.lock"), "wb") as gate:
+            fcntl.flock(gate, fcntl.LOCK_EX)
+            err = self.refused(REFUSED, "embed", "--model", MODEL, "--lock-dir", self.make("late"), "--cache-dir", cache, "--text", "x",
+                               "--deadline-ms", "3000")
+        self.assertRegex(err, r"\Aanelane: (SHAPE_COMPILING: shape 128 cannot be ready in time|DEADLINE_EXCEEDED).*give a larger --deadline-ms.*\n\Z")
         self.assertNotIn("retry_after_ms=", err)
 
     def test_programs_that_are_no_worker(self):
