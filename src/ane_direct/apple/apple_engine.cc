@@ -1,8 +1,7 @@
 // Puts the parts together: the framework, checked (framework.h); a route to its service (route.h); programs
 // and their memory. What it decides itself:
 //   - the route. "auto" takes the in-memory one; the client's when that one is missing, when TMPDIR forbids
-//   it,
-//     or from the moment that the system refuses staged files. A switch is logged once and never taken back;
+//     it, or from the moment that the system refuses staged files. A switch is logged once and never undone;
 //   - the dialect of the MIL text: the modern one from macOS 15 on, the old one before;
 //   - the pause after a failed compile: the service that compiles restarts then, and a compile in between
 //     fails or hangs. The next compile waits for the rest of it.

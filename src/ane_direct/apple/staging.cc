@@ -1,9 +1,8 @@
 // The framework compiles what it finds at <temp folder>/<identifier>: model.mil and weights/weight.bin, the
 // very bytes that its dictionary has. The name is not ours to choose, so all processes with one program share
 // one folder; and an unload by any of them deletes it. Hence one lock for each identifier, held from before
-// the first byte until after the load, in a folder of its own: <temp
-// folder>/anelane-staging/<identifier>.lock. Nothing but the sources may lie in the staged folder: the system
-// checks it file by file.
+// the first byte until after the load, in a folder of its own, anelane-staging/<identifier>.lock. Nothing but
+// the sources may lie in the staged folder: the system checks it file by file.
 //
 // The lock is a marker as well. A lock file that nobody holds was left by a process that died; whoever gets
 // the lock removes the folder first and the lock file last. A lock file may be removed by its holder only,
