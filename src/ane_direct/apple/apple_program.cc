@@ -9,25 +9,11 @@
 
 #include <cstring>
 
+#include "ane_direct/buffer_check.h"
 #include "base/limits.h"
 
 namespace anelane::apple {
 namespace {
-
-Status check_buffers(std::span<const Port> ports, std::span<const Buffer> buffers, const char* what) {
-  if (ports.size() != buffers.size())
-    return error(Code::kInvalidArgument, std::to_string(buffers.size()) + " " + what +
-                                             " buffers, the program has " + std::to_string(ports.size()));
-  for (size_t i = 0; i < ports.size(); ++i)
-    if (buffers[i].data == nullptr || buffers[i].bytes < ports[i].bytes)
-      return error(Code::kInvalidArgument,
-                   std::string(what) + " " + ports[i].name + ": the buffer has " +
-                       std::to_string(buffers[i].data == nullptr ? 0 : buffers[i].bytes) +
-                       " bytes, the program needs " + std::to_string(ports[i].bytes))
-          .with_item(static_cast<int64_t>(i))
-          .with_limit(ports[i].bytes);
-  return {};
-}
 
 bool copied(const Surface* surface, const std::unique_ptr<Surface>& own) {
   return surface == own.get();

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "ane_direct/buffer_check.h"
 #include "ane_direct/soft/float_environment.h"
 
 #define XXH_INLINE_ALL
@@ -51,21 +52,6 @@ class SoftProgram : public LoadedProgram {
   std::vector<Port> inputs_, outputs_;
   ProgramPool::Slot slot_;
 };
-
-Status check_buffers(std::span<const Port> ports, std::span<const Buffer> buffers, const char* what) {
-  if (ports.size() != buffers.size())
-    return error(Code::kInvalidArgument, std::to_string(buffers.size()) + " " + what +
-                                             " buffers, the program has " + std::to_string(ports.size()));
-  for (size_t i = 0; i < ports.size(); ++i)
-    if (buffers[i].data == nullptr || buffers[i].bytes < ports[i].bytes)
-      return error(Code::kInvalidArgument,
-                   std::string(what) + " " + ports[i].name + ": the buffer has " +
-                       std::to_string(buffers[i].data == nullptr ? 0 : buffers[i].bytes) +
-                       " bytes, the program needs " + std::to_string(ports[i].bytes))
-          .with_item(static_cast<int64_t>(i))
-          .with_limit(ports[i].bytes);
-  return {};
-}
 
 void SoftProgram::read_input(const Port& port, const Buffer& buffer, uint64_t offset) {
   const uint8_t* from = static_cast<const uint8_t*>(buffer.data);
