@@ -105,18 +105,17 @@ void Driver::ask_for_idle() {
       if (const auto m = weak.lock())
         m->lane->loop().post([lane, m] { lane->driver().feed(worker_event(EventKind::kStreamIdle, *m)); });
     });
-    if (stream->idle()) events_.push_back(worker_event(EventKind::kStreamIdle, *model));
+    if (stream->idle()) events_.push(worker_event(EventKind::kStreamIdle, *model));
   }
 }
 
 void Driver::feed(Event event) {
   if (stopped_) return;
-  events_.push_back(event);
+  events_.push(event);
   if (feeding_) return;
   feeding_ = true;
   while (!events_.empty() && !stopped_) {
-    const Event next = events_.front();
-    events_.pop_front();
+    const Event next = events_.pop();
     set_hints();
     const sched::Time now = now_us();
     publish_time(now);
@@ -124,6 +123,7 @@ void Driver::feed(Event event) {
     const auto span = scheduler_->step(now, next);
     actions_.assign(span.begin(), span.end());
     for (const Action& action : actions_) carry_out(action);  // none of them feeds: `feeding_`
+    start_exchanges();
     ask_for_idle();
     if (!broken_told_ && !scheduler_->broken().empty()) {
       broken_told_ = true;  // everybody has been answered, and will be (L4.14)
@@ -162,17 +162,12 @@ std::shared_ptr<LaneModel> Driver::model_of(sched::WorkerId worker) const {
 void Driver::carry_out(const Action& action) {
   switch (action.kind) {
     case ActionKind::kStartAdmission:
-      return start_admission(action);
-    case ActionKind::kWithdrawAdmission:
-      if (auto model = model_of(action.worker); model && model->link)
-        model->link->withdraw(model->admissions[action.rung].exchange);
-      return;
     case ActionKind::kStartEviction:
-      return start_eviction(action);
-    case ActionKind::kWithdrawEviction:
-      if (auto model = model_of(action.worker); model && model->link)
-        model->link->withdraw(model->evictions[action.rung]);
+      starts_.push_back(action);
       return;
+    case ActionKind::kWithdrawAdmission:
+    case ActionKind::kWithdrawEviction:
+      return withdraw(action);
     case ActionKind::kGrant:
     case ActionKind::kOffer:
     case ActionKind::kAnswer:
@@ -236,6 +231,27 @@ void Driver::log_prewarm(const LaneModel& model, const Action& action) {
 }
 
 // ---- admissions and evictions ----
+
+// The last of a step, so that what it starts and takes back again is never sent.
+void Driver::start_exchanges() {
+  for (const Action& action : std::exchange(starts_, {}))
+    action.kind == ActionKind::kStartAdmission ? start_admission(action) : start_eviction(action);
+}
+
+void Driver::withdraw(const Action& action) {
+  const bool admission = action.kind == ActionKind::kWithdrawAdmission;
+  const auto started = std::find_if(starts_.begin(), starts_.end(), [&](const Action& a) {
+    return a.worker == action.worker && a.rung == action.rung &&
+           (a.kind == ActionKind::kStartAdmission) == admission;
+  });
+  if (started != starts_.end()) {
+    starts_.erase(started);
+    return;
+  }
+  if (const auto model = model_of(action.worker); model && model->link)
+    model->link->withdraw(admission ? model->admissions[action.rung].exchange
+                                    : model->evictions[action.rung]);
+}
 
 void Driver::start_admission(const Action& action) {
   auto model = model_of(action.worker);

@@ -67,10 +67,11 @@ enum class EventKind : uint8_t {
   kTake,           // ticket: takes the lease that was offered to it (kOffer)
   kReleased,       // worker, rung: the last lease of a slot that asked for a wake-up was released
   kStreamIdle,     // worker: no exchange runs or waits on its stream
-  kAdmissionSent,  // worker, generation, rung: the admission reached the worker
+  kAdmissionSent,  // worker, generation, rung: the admission reached the worker. The driver tells what was
+                   // sent before anything else: until then it may be withdrawn
   kAdmissionDone,  // worker, generation, rung, code (OK, RESOURCES_EXHAUSTED, …), permanent, cache_hit,
                    // compiled
-  kEvictionSent,   // worker, generation, rung
+  kEvictionSent,   // worker, generation, rung; likewise
   kEvictionDone,   // worker, generation, rung, code
   kFault,          // worker, generation: broken stream, time-out, malformed reply: outcome unknown
   kExitConfirmed,  // worker, generation: that process is gone

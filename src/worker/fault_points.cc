@@ -34,9 +34,9 @@ constexpr Name kPoints[] = {{"hello", FrameType::kHello},    {"load", FrameType:
                             {"admit", FrameType::kAdmitted}, {"progress", FrameType::kProgress},
                             {"evict", FrameType::kEvicted},  {"embed", FrameType::kEmbedded},
                             {"run", FrameType::kRan},        {"stop", FrameType::kStop}};
-constexpr std::string_view kFaults[] = {"die",     "late",        "stall",          "freeze",
-                                        "twice",   "old_request", "old_generation", "half_frame",
-                                        "garbage", "oversized"};
+constexpr std::string_view kFaults[] = {"die",         "late",           "stall",      "freeze",  "twice",
+                                        "old_request", "old_generation", "half_frame", "garbage", "oversized",
+                                        "deaf"};
 
 struct Plan {
   FrameType point;
@@ -116,6 +116,7 @@ bool carry_out(int stream, const std::string& fault, const Frame& reply) {
   if (fault == "stall") stall();
   if (fault == "freeze") ::raise(SIGSTOP);
   if (fault == "late") ::usleep(kLateUs);
+  if (fault == "deaf") ::shutdown(stream, SHUT_RD);
   if (fault == "garbage") {
     send_bytes(stream, "HTTP/1.1 500 Internal Server Error\r\n\r\n");
     return true;
@@ -154,7 +155,7 @@ void end_at_fault_point(int stream) {
   if (fault.empty()) return;
   const Frame last{FrameType::kRan, 1, {}};
   if (carry_out(stream, fault, last)) return;
-  if (fault == "late") return;
+  if (fault == "late" || fault == "deaf") return;
   send_bytes(stream, encode_frame(last));
 }
 

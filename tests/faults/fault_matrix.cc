@@ -16,7 +16,8 @@ namespace {
 
 const char* const kPoints[] = {"hello", "load", "admit", "progress", "evict", "embed", "run", "stop"};
 const char* const kFaults[] = {"die",         "late",           "stall",      "freeze",  "twice",
-                               "old_request", "old_generation", "half_frame", "garbage", "oversized"};
+                               "old_request", "old_generation", "half_frame", "garbage", "oversized",
+                               "deaf"};
 const char* const kCalls[] = {"embed", "admit", "evict", "load", "retire", "close"};
 constexpr size_t kAtATime = 8;
 

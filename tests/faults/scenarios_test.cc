@@ -17,15 +17,29 @@ namespace {
 // Frame types of src/worker/protocol.h.
 enum : int { kLoad = 3, kAdmit = 5, kEvict = 8, kEmbed = 10 };
 
+// A sequence of this many tokens, for the shapes above the first.
+std::vector<int32_t> ids_of(size_t length) {
+  return std::vector<int32_t>(length, 40);
+}
+
+anelane_status embed_long(anelane_model model, size_t length, std::vector<float>* row, anelane_error* err) {
+  const std::vector<int32_t> ids = ids_of(length);
+  const anelane_tokens item = {ids.data(), ids.size()};
+  row->assign(kTinyDim, 0);
+  return anelane_embed(model, &item, 1, row->data(), 0, nullptr, in_ms(kBoundMs), err);
+}
+
 class Scenario : public testing::Test {
  protected:
   // A lane and a model with 32 resident, whose worker has this fault ahead.
-  void open(const char* fault) {
+  void open(const char* fault, uint32_t budget = 0) {
     ASSERT_TRUE(anelane::write_tiny_checkpoint(folder_.file("tiny")).ok());
     place_ = {folder_.file("lane"), folder_.file("cache"), folder_.file("tiny")};
     faults_ = std::make_unique<LaneFolder>(place_.lane, fault);
     anelane_lane_options options = options_in(place_);
     options.worker_path = faults_->worker().c_str();
+    if (budget != 0) options.executable_budget = budget;
+    options.settle_ms = 0;
     lane_ = open_lane(options);
     model_ = load_tiny(lane_, place_);
     right_ = embed_well(model_);
@@ -145,6 +159,37 @@ TEST_F(Scenario, S032_AnEvictionWhoseCallerLeftIsDrained) {
   expect_unharmed();
   EXPECT_EQ(asked(kEvict), 1u);
   EXPECT_EQ(stats_of(lane_).evicted, 1u);
+}
+
+// One step of the scheduler hands a shape out on a worker that is deaf by now, which is noticed at that very
+// send, and starts an eviction on another worker for the next shape. That eviction has no cause any more, but
+// it is under way: the shape it takes must not be handed out.
+TEST_F(Scenario, L3_7_AnEvictionThatWasSentIsNotTakenBackWhenItsCauseDies) {
+  open("admit:deaf", 3 * kTinyLayers);
+  anelane_error err = new_error();
+  const anelane_model other = load_tiny(lane_, place_, "other");
+  std::vector<float> others;
+  require(embed_long(other, 60, &others, &err), "embed", err);
+  faults_->arm();
+  ::kill(worker_, SIGSTOP);  // until both have asked
+  Started first, second;
+  const std::vector<int32_t> ids = ids_of(90);
+  const anelane_tokens item = {ids.data(), ids.size()};
+  require(anelane_start_embed(model_, &item, 1, in_ms(kBoundMs), count_end, &first, &first.op, &err), "start",
+          err);
+  start_lease(128, &second);
+  ASSERT_TRUE(becomes_true(kBoundMs, [&] { return stats_of(lane_).waiting == 2; }));
+  let_go();
+  EXPECT_TRUE(is_told(first, ANELANE_ENGINE_CRASHED));
+  EXPECT_TRUE(becomes_true(kBoundMs, [&] { return second.told > 0; }));
+  EXPECT_FALSE(faults_->armed());
+  EXPECT_EQ(stats_of(lane_).restarts, 1u);
+  std::vector<float> row;
+  EXPECT_EQ(embed_long(other, 60, &row, &err), ANELANE_OK) << text_of(err);
+  EXPECT_EQ(row, others);
+  EXPECT_EQ(embed_well(model_), right_);
+  anelane_op_release(first.op);
+  anelane_op_release(second.op);
 }
 
 TEST_F(Scenario, S035_AWorkerThatDropsItsConnectionDuringInference) {
