@@ -5,7 +5,7 @@
 
     POST /v1/embeddings   input: a string, strings, token ids, or lists of them; encoding_format float or base64; dimensions
                           only as the model has them; user is ignored
-    GET  /v1/models       the one model
+    GET  /v1/models       the one model; /v1/models/NAME too
     GET  /health          200 while it serves, 503 while it ends; busy: the requests that the engine works on
 
 What the engine cannot do in time is 503 with Retry-After (in seconds; retry-after-ms is exact): while a shape compiles, say. A text
@@ -21,6 +21,8 @@ import os
 import signal
 import sys
 import threading
+import time
+import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import anelane
@@ -64,6 +66,7 @@ class Service:
         self.name = name
         self.dim = self.model.info.dim
         self.timeout = timeout
+        self.created = int(time.time())
         self.busy, self.lock = 0, threading.Lock()  # requests that the engine works on
 
     @contextlib.contextmanager
@@ -81,13 +84,21 @@ class Service:
         self.lane.close()
         self.tokenizer.close()
 
+    def described(self):
+        return {"id": self.name, "object": "model", "created": self.created, "owned_by": "local"}
+
+    def check_name(self, name):
+        if name != self.name:
+            raise Refused(404, f"the model {name!r} is not here; {self.name} is", param="model", code="model_not_found")
+
     def embeddings(self, request):
         """The answer to a decoded body."""
         if not isinstance(request, dict):
             raise Refused(400, "the body is no JSON object")
-        if request.get("model") != self.name:
-            raise Refused(404, f"the model {request.get('model')!r} is not here; {self.name} is", param="model", code="model_not_found")
-        form = request.get("encoding_format", "float")
+        if not isinstance(request.get("model"), str):
+            raise Refused(400, f"no model is named: give {self.name!r}", param="model")
+        self.check_name(request["model"])
+        form = request.get("encoding_format") or "float"
         if form not in ("float", "base64"):
             raise Refused(400, f"encoding_format is {form!r}: give float or base64", param="encoding_format")
         dimensions = request.get("dimensions")
@@ -136,43 +147,60 @@ class Handler(BaseHTTPRequestHandler):
     server_version = "anelane"
     timeout = 60  # for a client that stops talking
 
-    def do_GET(self):
-        service = self.server.service
-        if self.path == "/health":
-            ending = self.server.ending
-            return self.answer(503 if ending else 200, {"status": "ending" if ending else "ok", "model": service.name,
-                                                        "busy": service.busy})
-        if self.path == "/v1/models":
-            return self.answer(200, {"object": "list", "data": [{"id": service.name, "object": "model", "owned_by": "local"}]})
-        return self.refuse(Refused(404, f"there is nothing at {self.path}"))
-
-    def do_POST(self):
+    def respond(self):
+        """Every request has its answer in JSON."""
+        headers = {}
         try:
-            body = self.body()  # read in any case: the next request of the connection comes behind it
-            if self.path != "/v1/embeddings":
-                raise Refused(404, f"there is nothing at {self.path}")
+            body = self.body()  # in any case: the next request of the connection comes behind it
+            status, answer = self.result(urllib.parse.unquote(self.path.partition("?")[0]), body)
+        except (Refused, anelane.Error) as error:
+            refused = refusal(error) if isinstance(error, anelane.Error) else error
+            status, answer, headers = refused.status, refused.body, refused.headers
+        self.answer(status, answer, headers)
+
+    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = respond
+
+    def result(self, path, body):
+        """(status, what to answer)"""
+        service = self.server.service
+        if path == "/v1/embeddings":
+            self.only("POST")
             try:
                 request = json.loads(body)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise Refused(400, f"the body is no JSON: {error}") from None
-            self.answer(200, self.server.service.embeddings(request))
-        except Refused as refused:
-            self.refuse(refused)
-        except anelane.Error as error:
-            self.refuse(refusal(error))
+            return 200, service.embeddings(request)
+        if path == "/v1/models":
+            self.only("GET", "HEAD")
+            return 200, {"object": "list", "data": [service.described()]}
+        if path.startswith("/v1/models/"):
+            self.only("GET", "HEAD")
+            service.check_name(path[len("/v1/models/"):])
+            return 200, service.described()
+        if path == "/health":
+            self.only("GET", "HEAD")
+            ending = self.server.ending
+            return 503 if ending else 200, {"status": "ending" if ending else "ok", "model": service.name, "busy": service.busy}
+        raise Refused(404, f"there is nothing at {path}")
+
+    def only(self, *methods):
+        if self.command not in methods:
+            raise Refused(405, f"{self.command} does nothing here: use {methods[0]}", headers={"Allow": ", ".join(methods)})
 
     def body(self):
-        length = self.headers.get("Content-Length", "")
+        length = self.headers.get("Content-Length", "" if self.command == "POST" or "Transfer-Encoding" in self.headers else "0")
         if not length.isascii() or not length.isdigit():
             self.close_connection = True
-            raise Refused(411, "Content-Length is missing")
-        if int(length) > MAX_BODY:
+            raise Refused(411, "the body needs a Content-Length")
+        if len(length) > 12 or int(length) > MAX_BODY:
             self.close_connection = True
-            raise Refused(413, f"the body has {length} bytes, more than {MAX_BODY}")
+            raise Refused(413, f"the body has {length[:12]} bytes, more than {MAX_BODY}")
         return self.rfile.read(int(length))
 
-    def refuse(self, refused):
-        self.answer(refused.status, refused.body, refused.headers)
+    def send_error(self, code, message=None, explain=None):
+        """What the base class refuses (no HTTP, a method that nobody knows) is told like everything else."""
+        self.close_connection = True
+        self.answer(code, Refused(code, message or self.responses[code][0]).body)
 
     def answer(self, status, body, headers=None):
         data = json.dumps(body).encode()
@@ -185,7 +213,8 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Connection", "close")
             self.close_connection = True
         self.end_headers()
-        self.wfile.write(data)
+        if self.command != "HEAD":
+            self.wfile.write(data)
 
     def log_message(self, *_):
         pass

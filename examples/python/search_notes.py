@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
 """Embeds a folder of notes and finds those that mean what you ask for.
 
-    search_notes.py MODEL_DIR NOTES_DIR [QUESTION …] [--store FILE] [--rebuild] [--top N]
+    search_notes.py MODEL_FOLDER NOTES_FOLDER [QUESTION …] [--top N] [--lane-dir FOLDER] [--store FILE] [--rebuild]
 
-Reads *.txt and *.md below NOTES_DIR, cut into pieces that fit the model, and keeps their vectors in a SQLite file (default:
-NOTES_DIR/.notes.sqlite). The next run embeds only what is new or changed. Vectors of different spaces (another model, another
-engine) cannot be compared: a store of another space is refused, and --rebuild makes it anew.
+Reads *.txt and *.md below NOTES_FOLDER, in pieces that fit the model, cut between paragraphs where it can and between words where
+it must. Files that cannot be read, or are not UTF-8, are named and left out. --lane-dir is a lane of its own in that folder, rather
+than the user's.
+
+The vectors are kept in a SQLite file (default: NOTES_FOLDER/.notes.sqlite), and the next run embeds only what is new or changed.
+Vectors of different spaces (another model, another engine) cannot be compared: a store of another space is refused, and --rebuild
+makes it anew.
 """
 import argparse
 import hashlib
 import os
+import re
 import sqlite3
 import sys
 
@@ -62,66 +67,87 @@ class Store:
         self.db.execute("DELETE FROM notes WHERE path = ?", (path,))
         self.db.execute("DELETE FROM pieces WHERE path = ?", (path,))
 
+    def is_empty(self):
+        return self.db.execute("SELECT 1 FROM pieces LIMIT 1").fetchone() is None
+
     def nearest(self, vector, top):
-        """(cosine, path, text), the nearest first."""
+        """(cosine, path, text), the nearest first. There are some."""
         rows = self.db.execute("SELECT path, text, vector FROM pieces ORDER BY path, place").fetchall()
-        if not rows:
-            return []
-        matrix = np.frombuffer(b"".join(row[2] for row in rows), np.float32).reshape(len(rows), -1)
-        cosines = matrix @ vector
+        matrix = np.frombuffer(b"".join(row[2] for row in rows), np.float32).reshape(len(rows), -1).astype(np.float64)
+        vector = vector.astype(np.float64)
+        # Each row summed by itself: equal pieces are equally near, which @ does not promise.
+        cosines = (matrix * vector).sum(axis=1) / np.sqrt((matrix * matrix).sum(axis=1) * (vector * vector).sum())
         return [(float(cosines[i]), rows[i][0], rows[i][1]) for i in np.argsort(-cosines, kind="stable")[:top]]
 
 
 def pieces_of(text, tokenizer, ceiling):
-    """Paragraphs, joined while they fit the model; a paragraph that does not fit is cut between words."""
-    def fits(words):
-        return tokenizer.count(words) <= ceiling
+    """Pieces that fit the model. Words are what lies between spaces and control characters; a paragraph ends at a line without
+    words."""
+    special = tokenizer.count("")
+    room = ceiling - special
+    before, within = [], []  # the words of the piece before its last paragraph, and of that
+    used, recent = 0, 0  # their tokens
+    end = 0
+    for match in re.finditer(r"[^\0- ]+", text):
+        word, gap, end = match[0], text[end:match.start()], match.end()
+        if gap.count("\n") > 1:
+            before, within = before + within, []
+            used, recent = used + recent, 0
+        cost = tokenizer.count(word) - special
+        while (before or within) and used + recent + cost > room:
+            if before:
+                yield " ".join(before)
+                before, used = [], 0
+            else:
+                yield " ".join(within)
+                within, recent = [], 0
+        while cost > room:  # a word that is too long by itself: halves, between characters
+            part = word
+            while tokenizer.count(part) > ceiling:
+                encoded = part.encode()
+                part = encoded[:len(encoded) // 2].decode(errors="ignore")
+            yield part
+            word = word[len(part):]
+            cost = tokenizer.count(word) - special
+        within.append(word)
+        recent += cost
+    if before or within:
+        yield " ".join(before + within)
 
-    piece = ""
-    for paragraph in filter(None, (part.strip() for part in text.replace("\0", " ").split("\n\n"))):
-        if fits(f"{piece}\n\n{paragraph}" if piece else paragraph):
-            piece = f"{piece}\n\n{paragraph}" if piece else paragraph
-            continue
-        if piece:
-            yield piece
-        piece = ""
-        words = paragraph.split()
-        while words and not fits(" ".join(words)):
-            low, high = 0, len(words)  # the longest beginning that fits: at least low words, fewer than high
-            while high - low > 1:
-                middle = (low + high) // 2
-                low, high = (middle, high) if fits(" ".join(words[:middle])) else (low, middle)
-            if low == 0:  # one word that is too long
-                words[:1] = [words[0][: len(words[0]) // 2], words[0][len(words[0]) // 2:]]
-                continue
-            yield " ".join(words[:low])
-            words = words[low:]
-        piece = " ".join(words)
-    if piece:
-        yield piece
+
+def leave_out(path, why):
+    print(f"search_notes: left out: {path}: {why}", file=sys.stderr)
 
 
 def notes_below(folder):
-    """(relative path, bytes) of all notes, sorted."""
-    for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            if name.endswith(FILES) and not name.startswith("."):
-                path = os.path.join(parent, name)
+    """(relative path, bytes, text) of all notes."""
+    for parent, folders, names in os.walk(folder, onerror=lambda error: leave_out(error.filename, error.strerror)):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            path = os.path.join(parent, name)
+            if name.startswith(".") or not name.endswith(FILES) or not os.path.isfile(path):
+                continue
+            try:
+                path.encode()
                 with open(path, "rb") as f:
-                    yield os.path.relpath(path, folder), f.read()
+                    data = f.read()
+                yield os.path.relpath(path, folder), data, data.decode("utf-8-sig")
+            except OSError as error:
+                leave_out(path, error.strerror)
+            except UnicodeError as error:
+                leave_out(path, error)
 
 
 def update(store, encoder, tokenizer, folder):
     """Brings the store up to date; (embedded, unchanged, removed)."""
     known, seen, embedded = store.digests(), set(), 0
     ceiling = encoder.info.ceiling
-    for path, data in notes_below(folder):
+    for path, data, text in notes_below(folder):
         seen.add(path)
         digest = hashlib.sha256(data).hexdigest()
         if known.get(path) == digest:
             continue
-        pieces = list(pieces_of(data.decode(errors="replace"), tokenizer, ceiling))
+        pieces = list(pieces_of(text, tokenizer, ceiling))
         store.replace(path, digest, pieces, encoder.encode(pieces))
         embedded += 1
     gone = known.keys() - seen
@@ -130,30 +156,41 @@ def update(store, encoder, tokenizer, folder):
     return embedded, len(seen) - embedded, len(gone)
 
 
+def positive(word):
+    number = int(word)
+    if number < 1:
+        raise ValueError(word)
+    return number
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model_dir")
-    parser.add_argument("notes_dir")
+    parser.add_argument("model_folder")
+    parser.add_argument("notes_folder")
     parser.add_argument("question", nargs="*")
     parser.add_argument("--store")
     parser.add_argument("--rebuild", action="store_true", help="forget the store's vectors first")
-    parser.add_argument("--top", type=int, default=3)
+    parser.add_argument("--top", type=positive, default=3)
     parser.add_argument("--lane-dir", help="a lane of its own in this folder, rather than the user's")
     arguments = parser.parse_args()
-    if not os.path.isdir(arguments.notes_dir):
-        sys.exit(f"search_notes: there is no folder {arguments.notes_dir}")
-    file = arguments.store or os.path.join(arguments.notes_dir, ".notes.sqlite")
+    if not os.path.isdir(arguments.notes_folder):
+        sys.exit(f"search_notes: there is no folder {arguments.notes_folder}")
+    file = arguments.store or os.path.join(arguments.notes_folder, ".notes.sqlite")
     if arguments.rebuild and os.path.exists(file):
         os.remove(file)
     try:
-        with anelane.SentenceEncoder(arguments.model_dir, lock_dir=arguments.lane_dir) as encoder, \
-                anelane.Tokenizer(arguments.model_dir) as tokenizer:
+        with anelane.SentenceEncoder(arguments.model_folder, lock_dir=arguments.lane_dir) as encoder, \
+                anelane.Tokenizer(arguments.model_folder) as tokenizer:
             store = Store(file, encoder.info.vector_space)
-            print("%d notes embedded, %d unchanged, %d removed" % update(store, encoder, tokenizer, arguments.notes_dir))
+            print("%d notes embedded, %d unchanged, %d removed" % update(store, encoder, tokenizer, arguments.notes_folder),
+                  file=sys.stderr)
+            if arguments.question and store.is_empty():
+                sys.exit(f"search_notes: there is no text in *.txt and *.md files below {arguments.notes_folder}")
             for question in arguments.question:
-                print(f"\n{question}")
-                for cosine, path, text in store.nearest(encoder.encode(question), arguments.top):
-                    print(f"  {cosine:.3f}  {path}: {' '.join(text.split())[:70]}")
+                hits = store.nearest(encoder.encode(question), arguments.top)
+                print(question)
+                for cosine, path, text in hits:
+                    print(f"  {cosine:.3f}  {path}: {text[:70]}")
     except (anelane.Error, WrongSpace, OSError, sqlite3.Error) as error:
         sys.exit(f"search_notes: {error}")
 

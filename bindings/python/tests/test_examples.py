@@ -12,8 +12,9 @@ import threading
 import time
 import unittest
 from array import array
+from collections.abc import Iterator
 
-from support import BOUND_S, MINILM, SOURCE, TempCase
+from support import BOUND_S, BUILD, MINILM, SOURCE, TempCase
 from tiny import write_tiny
 
 EXAMPLES = os.path.join(SOURCE, "examples/python")
@@ -41,23 +42,15 @@ class SearchNotes(TempCase):
 
     def test_finds_by_meaning_and_embeds_only_what_changed(self):
         code, out, err = self.run_example("Who fixed the bike?", "Borrowing is expensive")
-        self.assertEqual((code, err), (0, ""))
+        self.assertEqual((code, err), (0, "4 notes embedded, 0 unchanged, 0 removed\n"))
         lines = out.splitlines()
-        self.assertEqual(lines[0], "4 notes embedded, 0 unchanged, 0 removed")
         self.assertIn("bike.txt", lines[lines.index("Who fixed the bike?") + 1])
         self.assertIn("money/rates.txt", lines[lines.index("Borrowing is expensive") + 1])
         self.write("bike.txt", "The quarterly report is due on Friday. " * 300)  # longer than the model takes: cut in pieces
         os.remove(os.path.join(self.notes, "garden.md"))
         code, out, err = self.run_example("When is the report due?")
-        self.assertEqual((code, err), (0, ""))
-        self.assertEqual(out.splitlines()[0], "1 notes embedded, 2 unchanged, 1 removed")
-        self.assertIn("bike.txt: The quarterly report", out.splitlines()[3])
-
-    def test_a_folder_that_is_not_there_is_said(self):
-        for more in ([], ["--rebuild"]):
-            run = subprocess.run([sys.executable, os.path.join(EXAMPLES, "search_notes.py"), MINILM, "/no/such/notes", "x", *more],
-                                 capture_output=True, text=True, timeout=BOUND_S, check=False)
-            self.assertEqual((run.returncode, run.stdout, run.stderr), (1, "", "search_notes: there is no folder /no/such/notes\n"))
+        self.assertEqual((code, err), (0, "1 notes embedded, 2 unchanged, 1 removed\n"))
+        self.assertIn("bike.txt: The quarterly report", out.splitlines()[1])
 
     def test_vector_spaces_are_never_mixed(self):
         other = write_tiny(os.path.join(self.temp, "tiny"))
@@ -66,7 +59,7 @@ class SearchNotes(TempCase):
         self.assertEqual((code, out), (1, ""))
         self.assertRegex(err, "holds vectors of the space .*--rebuild")
         code, out, err = self.run_example("--rebuild", model=other)
-        self.assertEqual((code, out, err), (0, "4 notes embedded, 0 unchanged, 0 removed\n", ""))
+        self.assertEqual((code, out, err), (0, "", "4 notes embedded, 0 unchanged, 0 removed\n"))
 
 
 class Documentation(TempCase):
@@ -89,9 +82,10 @@ class Documentation(TempCase):
 class Server:
     """The example server on a port of its own."""
 
-    def __init__(self, model, lane, *flags):
+    def __init__(self, model, lane, *flags, environment=None):
         self.process = subprocess.Popen([sys.executable, os.path.join(EXAMPLES, "openai_server.py"), model, "--port", "0", "--lane-dir",
-                                         lane, *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                         lane, *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                        env={**os.environ, **(environment or {})})
         self.line = self.process.stdout.readline()
         if not self.line:
             raise AssertionError(self.process.communicate(timeout=BOUND_S)[1])
@@ -101,10 +95,11 @@ class Server:
         """(status, decoded body, headers)."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=BOUND_S)
         try:
-            data = body if body is None or isinstance(body, (bytes, str)) else json.dumps(body)
+            data = body if body is None or isinstance(body, (bytes, str, Iterator)) else json.dumps(body)
             connection.request(method, path, data, headers or {})
             answer = connection.getresponse()
-            return answer.status, json.loads(answer.read()), answer.headers
+            text = answer.read()
+            return answer.status, json.loads(text) if text else None, answer.headers
         finally:
             connection.close()
 
@@ -156,7 +151,13 @@ class OpenAi(TempCase):
     def test_it_says_where_and_what(self):
         self.assertEqual(self.server.line, f"http://127.0.0.1:{self.server.port} serves tiny\n")
         self.assertEqual(self.server.request("GET", "/health")[:2], (200, {"status": "ok", "model": "tiny", "busy": 0}))
-        self.assertEqual(self.server.request("GET", "/v1/models")[1]["data"][0]["id"], "tiny")
+        _, models, headers = self.server.request("GET", "/v1/models?limit=1")
+        (one,) = models["data"]
+        self.assertEqual((one["id"], one["object"], type(one["created"])), ("tiny", "model", int))
+        self.assertEqual(self.server.request("GET", "/v1/models/tiny")[1], one)
+        self.refused(404, self.server.request("GET", "/v1/models/other"), code="model_not_found")
+        status, body, of_head = self.server.request("HEAD", "/v1/models")
+        self.assertEqual((status, body, of_head["Content-Length"]), (200, None, headers["Content-Length"]))
 
     def test_every_form_of_input(self):
         status, one, _ = self.server.embed("hello world")
@@ -175,6 +176,7 @@ class OpenAi(TempCase):
         floats = self.server.embed("hello", encoding_format="float")[1]["data"][0]["embedding"]
         coded = self.server.embed("hello", encoding_format="base64", dimensions=64, user="me")[1]["data"][0]["embedding"]
         self.assertEqual(array("f", base64.b64decode(coded)), array("f", floats))
+        self.assertEqual(self.server.embed("hello", encoding_format=None, dimensions=None)[1]["data"][0]["embedding"], floats)
 
     def test_refusals_in_the_shape_of_openai(self):
         too_long = self.server.embed(["ok", "a " * 300])
@@ -188,20 +190,37 @@ class OpenAi(TempCase):
         self.refused(400, self.server.embed("x", dimensions=32), param="dimensions")
         self.refused(400, self.server.embed("x", encoding_format="hex"), param="encoding_format")
         self.refused(404, self.server.request("POST", "/v1/embeddings", {"model": "other", "input": "x"}), code="model_not_found")
-        self.refused(400, self.server.request("POST", "/v1/embeddings", "{"))
+        self.refused(400, self.server.request("POST", "/v1/embeddings", {"input": "x"}), param="model")
+        self.refused(400, self.server.embed("\ud800"), code="invalid_argument")
+        for broken in ("{", "", b"\xff", "[" * 200000):
+            self.refused(400, self.server.request("POST", "/v1/embeddings", broken))
         self.refused(400, self.server.request("POST", "/v1/embeddings", "[]"))
         self.refused(404, self.server.request("POST", "/v1/nothing", "{}"))
         self.refused(404, self.server.request("GET", "/nothing"))
         self.refused(413, self.server.request("POST", "/v1/embeddings", "", {"Content-Length": str(1 << 30)}))
+        self.refused(413, self.server.request("POST", "/v1/embeddings", "", {"Content-Length": "9" * 5000}))
         self.refused(411, self.server.request("POST", "/v1/embeddings", "", {"Content-Length": "x"}))
+        self.refused(411, self.server.request("POST", "/v1/embeddings", iter([b"{}"]), {"Transfer-Encoding": "chunked"}))
+        for method, path, allowed in (("GET", "/v1/embeddings", "POST"), ("PUT", "/v1/embeddings", "POST"),
+                                      ("POST", "/health", "GET, HEAD"), ("DELETE", "/v1/models/tiny", "GET, HEAD"),
+                                      ("OPTIONS", "/v1/models", "GET, HEAD")):
+            answer = self.server.request(method, path, "{}" if method in ("POST", "PUT") else None)
+            self.refused(405, answer)
+            self.assertEqual(answer[2]["Allow"], allowed)
+        self.refused(501, self.server.request("BREW", "/coffee"))
 
     def test_requests_on_one_connection_and_at_once(self):
         connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=BOUND_S)
-        for body in ({"model": "tiny", "input": "a"}, {"model": "no"}, {"model": "tiny", "input": "a"}):
-            connection.request("POST", "/v1/embeddings", json.dumps(body))
+        held = None
+        good = {"model": "tiny", "input": "a"}
+        for method, body, status in (("POST", good, 200), ("POST", {"model": "no"}, 404), ("PUT", good, 405), ("HEAD", None, 405),
+                                     ("POST", good, 200)):
+            connection.request(method, "/v1/embeddings", body and json.dumps(body))
             answer = connection.getresponse()
             answer.read()
-            self.assertEqual(answer.status, 404 if body["model"] == "no" else 200)
+            self.assertEqual((method, answer.status), (method, status))
+            held = held or connection.sock
+            self.assertIs(connection.sock, held)  # None: the server closed it
         connection.close()
         got = []
         threads = [threading.Thread(target=lambda i=i: got.append(self.server.embed(f"text {i}")[0])) for i in range(16)]
@@ -239,6 +258,34 @@ class Waiting(TempCase):
             if server.embed("a")[0] == 200:
                 break
             time.sleep(0.1)
+        self.assertEqual(server.embed("a")[0], 200)
+        self.assertEqual(server.end(), (0, "", ""))
+
+    def test_a_compile_under_way_is_503_and_waiting_as_told_ends_it(self):
+        server = Server(MINILM, self.folder("compile"), "--timeout", "0.25", "--no-prewarm")
+        self.addCleanup(server.kill)
+        codes, end = [], time.monotonic() + BOUND_S
+        while time.monotonic() < end:
+            status, body, headers = server.request("POST", "/v1/embeddings", {"model": "all-MiniLM-L6-v2", "input": "a"})
+            if status == 200:
+                break
+            self.assertEqual(status, 503)
+            self.assertRegex(headers["Retry-After"], "^[1-9][0-9]*$")
+            codes.append(body["error"]["code"])
+            time.sleep(int(headers["retry-after-ms"]) / 1000)
+        self.assertEqual((status, codes[0]), (200, "shape_compiling"))
+        self.assertEqual(server.end(), (0, "", ""))
+
+    def test_a_worker_that_dies_is_503_too(self):
+        trigger = os.path.join(self.temp, "once")
+        with open(trigger, "wb"):
+            pass
+        server = Server(self.tiny, self.folder("dying"), environment={"ANELANE_WORKER": os.path.join(BUILD, "tests/faulty-worker"),
+                                                                     "ANELANE_WORKER_FAULT": f"embed:die:{trigger}"})
+        self.addCleanup(server.kill)
+        status, body, headers = server.embed("a")
+        self.assertEqual((status, body["error"]["type"], body["error"]["code"]), (503, "server_error", "engine_crashed"))
+        self.assertGreaterEqual(int(headers["Retry-After"]), 1)
         self.assertEqual(server.embed("a")[0], 200)
         self.assertEqual(server.end(), (0, "", ""))
 
