@@ -91,26 +91,13 @@ def check_golden():
     print(done.stdout.strip())
 
 
-def check_example(temp):
-    notes = os.path.join(temp, "notes")
-    os.makedirs(os.path.join(notes, "deep"))
-    for name, text in (("pasta.txt", "Boil the pasta for nine minutes, then drain it."), ("deep/cat.md", "A cat sleeps by the window."),
-                       ("long.md", "Quarterly taxes are due in April. " * 400), (".hidden.txt", "pasta"), ("other.dat", "pasta")):
-        with open(os.path.join(notes, name), "w", encoding="utf-8") as f:
-            f.write(text)
-    environment = {**os.environ, "ANELANE_LIBRARY": os.path.join(BUILD, "libanelane.so")}
-    lane = ["--lane-dir", os.path.join(temp, "lane")]
-    for question, best in (("How long does spaghetti cook?", "pasta.txt"), ("a kitten naps", "deep/cat.md"), ("when do I pay the tax office", "long.md")):
-        lines = run(built("SearchNotes"), MODEL, notes, question, "--top", "2", *lane, env=environment).stdout.splitlines()
-        if len(lines) != 2 or f"  {best}: " not in lines[0]:
-            fail(f"{question!r} finds {lines}")
-    for wrong in (["x"], [MODEL, notes, "q", "--fast"], [MODEL, notes, "q", "--top", "0"]):
-        if "usage:" not in run(built("SearchNotes"), *wrong, expect=2, env=environment).stderr:
-            fail(f"{wrong}: no usage")
-    refused = run(built("SearchNotes"), "/nowhere", notes, "q", *lane, expect=1, env=environment).stderr
-    if "/nowhere" not in refused:
-        fail(f"an unknown model: {refused}")
-    refused = run(built("SearchNotes"), MODEL, notes, "q", expect=1, env={**environment, "ANELANE_LIBRARY": "/nowhere.so"}).stderr
+def check_example():
+    """It finds what the others find. Without a library it says what to do."""
+    done = run(sys.executable, os.path.join(SOURCE, "tests/bindings/notes_test.py"), SOURCE, BUILD,
+               "c=" + os.path.join(BUILD, "examples/search_notes"), "swift=" + built("SearchNotes"),
+               env={**os.environ, "ANELANE_LIBRARY": os.path.join(BUILD, "libanelane.so")})
+    print(done.stdout.strip())
+    refused = run(built("SearchNotes"), MODEL, SOURCE, "q", expect=1, env={**os.environ, "ANELANE_LIBRARY": "/nowhere.so"}).stderr
     if "/nowhere.so" not in refused or "ANELANE_LIBRARY" not in refused:
         fail(f"an unknown library: {refused}")
 
@@ -180,7 +167,7 @@ def main():
     with tempfile.TemporaryDirectory() as temp:
         check_package(temp)
         check_golden()
-        check_example(temp)
+        check_example()
         check_bench()
         check_planted(temp)
         check_reference()
