@@ -2,9 +2,10 @@
 find_package(Threads REQUIRED)
 if(NOT APPLE) # where libSystem has SHA-256
   find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)
+  find_library(ANELANE_STATIC_LIBCRYPTO libcrypto.a HINTS "${OPENSSL_ROOT_DIR}" PATH_SUFFIXES lib) # cmake/AnelanePortable.cmake
+  mark_as_advanced(ANELANE_STATIC_LIBCRYPTO)
 endif()
 find_package(nlohmann_json 3.11 REQUIRED)
-find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 if(ANELANE_BUILD_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)

@@ -9,7 +9,6 @@ class Anelane < Formula
 
   depends_on "cli11" => :build
   depends_on "cmake" => :build
-  depends_on "eigen" => :build
   depends_on "ninja" => :build
   depends_on "nlohmann-json" => :build
   depends_on "pkgconf" => :build

@@ -2,9 +2,10 @@
 
     python3 -m pip wheel bindings/python        or        scripts/build-wheel
 
-Library and worker are taken from ANELANE_BUILD_DIR, or from build/ of this tree (scripts/build release). Debug information is
-stripped from the copies. Everything in the wheel has the time SOURCE_DATE_EPOCH, or 1980: the same inputs give the same bytes.
-Needs nothing but the standard library, and strip of binutils.
+Library and worker are taken from ANELANE_BUILD_DIR, or from build/ of this tree (scripts/build release portable), there from
+portable/ where CMake could make it. They say for which systems the wheel is (platform_tag.py). Debug information is stripped from
+the copies, but for a Mac, where that would break their signatures. Everything in the wheel has the time SOURCE_DATE_EPOCH, or
+1980: the same inputs give the same bytes. Needs nothing but the standard library, and strip and readelf of binutils.
 """
 import base64
 import csv
@@ -13,16 +14,16 @@ import io
 import os
 import shutil
 import subprocess
-import sysconfig
 import tempfile
 import time
 import zipfile
 
+from platform_tag import platform_tag
+
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-NATIVE = ("libanelane.so.0", "anelane-worker")
-# What is compiled into library and worker, and the packages whose copyright file says how.
-LINKED = {"nlohmann-json": "nlohmann-json3-dev", "eigen": "libeigen3-dev", "xxhash": "libxxhash-dev"}
+LIBRARIES = ("libanelane.so.0", "libanelane.0.dylib")
+WORKER = "anelane-worker"
 
 
 def version():
@@ -30,21 +31,23 @@ def version():
         return f.readline().strip()
 
 
-def tag():
-    return "py3-none-" + sysconfig.get_platform().replace("-", "_").replace(".", "_")
+def native_files():
+    """The built library and worker: {name: bytes}."""
+    build = os.environ.get("ANELANE_BUILD_DIR") or os.path.join(ROOT, "build")
+    portable = os.path.join(build, "portable")
+    folder = portable if os.path.isdir(portable) else build
+    library = next((name for name in LIBRARIES if os.path.exists(os.path.join(folder, name))), LIBRARIES[0])
+    for name in (library, WORKER):
+        if not os.path.exists(os.path.join(folder, name)):
+            raise SystemExit(f"{os.path.join(folder, name)} is missing: run scripts/build release portable, or name the build folder "
+                             "in ANELANE_BUILD_DIR")
+    take = read if library.endswith(".dylib") else stripped
+    return {name: take(os.path.join(folder, name)) for name in (library, WORKER)}
 
 
-def build_folder():
-    return os.environ.get("ANELANE_BUILD_DIR") or os.path.join(ROOT, "build")
-
-
-def native_file(name):
-    """The bytes of a built file, stripped."""
-    path = os.path.join(build_folder(), name)
-    if not os.path.exists(path):
-        raise SystemExit(f"{path} is missing: run scripts/build release, or name the build folder in ANELANE_BUILD_DIR")
+def stripped(path):
     with tempfile.TemporaryDirectory() as temp:
-        copy = os.path.join(temp, name)
+        copy = os.path.join(temp, os.path.basename(path))
         shutil.copyfile(path, copy)
         subprocess.run(["strip", "--strip-unneeded", copy], check=True)
         return read(copy)
@@ -55,24 +58,9 @@ def read(path):
         return f.read()
 
 
-def libuv_license():
-    """scripts/deps leaves it beside the library that it builds; a system's own libuv has its copyright file."""
-    deps = os.path.join(ROOT, ".cache/deps")
-    built = sorted(name for name in os.listdir(deps) if name.startswith("libuv-")) if os.path.isdir(deps) else []
-    for path in [os.path.join(deps, name, "share/LICENSE.libuv") for name in built] + ["/usr/share/doc/libuv1-dev/copyright"]:
-        if os.path.exists(path):
-            return read(path)
-    raise SystemExit("the licence of libuv is missing: run scripts/deps")
-
-
 def licenses():
-    found = {"LICENSE": read(os.path.join(ROOT, "LICENSE")), "LICENSE.libuv": libuv_license()}
-    for name, package in LINKED.items():
-        path = f"/usr/share/doc/{package}/copyright"
-        if not os.path.exists(path):
-            raise SystemExit(f"{path} is missing: the wheel must carry the licence of {name}")
-        found["LICENSE." + name] = read(path)
-    return found
+    return {"LICENSE": read(os.path.join(ROOT, "LICENSE")),
+            "THIRD-PARTY-LICENSES": read(os.path.join(ROOT, "packaging/THIRD-PARTY-LICENSES"))}
 
 
 def metadata(license_names):
@@ -85,10 +73,10 @@ def metadata(license_names):
     return ("\n".join(lines) + "\n\n" + readme).encode()
 
 
-def dist_info():
+def dist_info(tag):
     texts = licenses()
     files = {"METADATA": metadata(sorted(texts)),
-             "WHEEL": f"Wheel-Version: 1.0\nGenerator: anelane_wheel\nRoot-Is-Purelib: false\nTag: {tag()}\n".encode()}
+             "WHEEL": f"Wheel-Version: 1.0\nGenerator: anelane_wheel\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()}
     files.update({"licenses/" + name: text for name, text in texts.items()})
     return files
 
@@ -122,18 +110,19 @@ def write_wheel(path, files, executables, info):
 # ---- the hooks ----
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     info = f"anelane-{version()}.dist-info"
+    native = native_files()
+    tag = "py3-none-" + platform_tag(native)
     files = package_files()
-    native = {"anelane/_native/" + name: native_file(name) for name in NATIVE}
-    files.update(native)
-    files.update({f"{info}/{name}": data for name, data in dist_info().items()})
-    name = f"anelane-{version()}-{tag()}.whl"
-    write_wheel(os.path.join(wheel_directory, name), files, set(native), info)
+    files.update({"anelane/_native/" + name: data for name, data in native.items()})
+    files.update({f"{info}/{name}": data for name, data in dist_info(tag).items()})
+    name = f"anelane-{version()}-{tag}.whl"
+    write_wheel(os.path.join(wheel_directory, name), files, {"anelane/_native/" + name for name in native}, info)
     return name
 
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
     info = f"anelane-{version()}.dist-info"
-    for name, data in dist_info().items():
+    for name, data in dist_info("py3-none-" + platform_tag(native_files())).items():
         path = os.path.join(metadata_directory, info, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as f:

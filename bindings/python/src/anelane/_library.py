@@ -16,7 +16,7 @@ from typing import Any
 
 from . import _abi, errors
 
-_SYSTEM_NAMES = ("libanelane.dylib",) if sys.platform == "darwin" else ("libanelane.so.0", "libanelane.so")
+_SYSTEM_NAMES = ("libanelane.0.dylib", "libanelane.dylib") if sys.platform == "darwin" else ("libanelane.so.0", "libanelane.so")
 _lock = threading.Lock()
 _loaded: Library | None = None
 
