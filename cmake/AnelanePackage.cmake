@@ -47,7 +47,8 @@ install(FILES "${PROJECT_BINARY_DIR}/package/anelane.pc" DESTINATION "${CMAKE_IN
 # cpack -G DEB: libanelane0, libanelane-dev, anelane-tools; cpack -G TGZ: one archive of all three.
 set(CPACK_PACKAGE_NAME anelane)
 set(CPACK_PACKAGE_VENDOR "the libanelane maintainers")
-set(CPACK_PACKAGE_CONTACT "the libanelane maintainers <maintainers@localhost>")
+set(ANELANE_PACKAGE_CONTACT "the libanelane maintainers <maintainers@localhost>" CACHE STRING "Who answers for the packages: NAME <MAIL>")
+set(CPACK_PACKAGE_CONTACT "${ANELANE_PACKAGE_CONTACT}")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Neural Engine lane as an embeddable library")
 set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
 set(CPACK_PACKAGE_FILE_NAME "anelane-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}")
@@ -62,9 +63,12 @@ set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${PROJECT_BINARY_DIR}")
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=") # within one soname, functions are only added
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libanelane0)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
+file(WRITE "${PROJECT_BINARY_DIR}/package/triggers" "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${PROJECT_BINARY_DIR}/package/triggers")
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "Neural Engine lane, library and worker
 Turns texts into vectors, one model a worker process, with one scheduler that
 decides what is compiled and kept, and bounded waits.")

@@ -4,6 +4,7 @@ Last, the Debian packages: made twice, the same bytes; unpacked into a root of t
 
     package_test.py SOURCE_DIR BUILD_DIR
 """
+import gzip
 import hashlib
 import os
 import re
@@ -138,8 +139,13 @@ class Test:
             package = name.split("_")[0]
             if self.run("dpkg-deb", "-f", path, "Version").strip() != self.version + "-1":
                 sys.exit(f"{name} says another version")
-            if os.path.getsize(os.path.join(root, f"usr/share/doc/{package}/copyright")) < 20000:
-                sys.exit(f"{name}: its copyright file is too short to hold the licenses")
+            with open(os.path.join(root, f"usr/share/doc/{package}/copyright"), encoding="utf-8") as f:
+                text = f.read()
+            if not all(word in text for word in ("/usr/share/common-licenses/Apache-2.0", "libuv", "nlohmann", "xxHash", "CLI11", "Unicode")):
+                sys.exit(f"{name}: its copyright file lacks a license")
+            with gzip.open(os.path.join(root, f"usr/share/doc/{package}/changelog.Debian.gz"), "rt") as f:
+                if f"anelane ({self.version}-1)" not in f.read():
+                    sys.exit(f"{name}: its changelog is about another version")
         runtime, tools, development = first[expected[2]], first[expected[0]], first[expected[1]]
         for wanted in (r"\blibc6\b", r"\blibssl3\b", r"\blibstdc\+\+6\b"):
             if not re.search(wanted, self.run("dpkg-deb", "-f", runtime, "Depends")):
@@ -147,16 +153,21 @@ class Test:
         for path in (tools, development):
             if f"libanelane0 (= {self.version}-1)" not in self.run("dpkg-deb", "-f", path, "Depends"):
                 sys.exit(f"{path} does not depend on its library")
-        if self.run("dpkg-deb", "-I", runtime, "shlibs").split()[:2] != ["libanelane", "0"]:
+        if self.run("dpkg-deb", "-I", runtime, "shlibs") != f"libanelane 0 libanelane0 (>= {self.version}-1)\n":
             sys.exit("libanelane0 does not tell others that it has libanelane.so.0")
+        if self.run("dpkg-deb", "-I", runtime, "triggers") != "activate-noawait ldconfig\n":
+            sys.exit("libanelane0 does not have the loader's cache renewed")
         if not os.path.exists(os.path.join(root, "usr/share/man/man1/anelane.1.gz")):
             sys.exit("the manual page is not compressed")
         for name in ("usr/bin/anelane", "usr/lib/libanelane.so.0", "usr/libexec/anelane/anelane-worker"):
             if ".debug_info" in self.run("readelf", "-SW", os.path.join(root, name)):
                 sys.exit(f"{name} is not stripped")
-        if f"anelane {self.version}" not in self.run(os.path.join(root, "usr/bin/anelane"), "version"):
+            if re.search(r"RPATH|RUNPATH", self.run("readelf", "-dW", os.path.join(root, name))):
+                sys.exit(f"{name} looks for libraries elsewhere than the loader does")
+        here = {"LD_LIBRARY_PATH": os.path.join(root, "usr/lib")}
+        if f"anelane {self.version}" not in self.run(os.path.join(root, "usr/bin/anelane"), "version", **here):
             sys.exit("the packaged tool has another version")
-        self.run(os.path.join(root, "usr/bin/anelane"), "selftest")
+        self.run(os.path.join(root, "usr/bin/anelane"), "selftest", **here)
 
     def all(self):
         self.prepare()
