@@ -1,13 +1,46 @@
-"""The pages of docs/ and README.md: what they link to is there, and the C of docs/waits.md compiles and does what the page says. (The examples of README.md and
-docs/cpp.md are built and run by package_test.py.)
+"""The pages of docs/ and README.md: what they link to is there; their C and C++ compiles, their Python and shell parses, and so do
+Rust and Swift where their tools are; the C of docs/waits.md does what the page says. (The examples of README.md and docs/cpp.md are
+built and run by package_test.py. The declarations of docs/api.md are the header's own.)
 
     docs_test.py SOURCE_DIR
 """
+import ast
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
+
+# What parts of programs in C leave to the reader.
+C_BEFORE = """#include <anelane.h>
+#include <stdio.h>
+#include <string.h>
+anelane_lane lane;
+anelane_model model;
+anelane_lease lease;
+anelane_op op;
+anelane_port ports[8];
+anelane_tensor inputs[8], outputs[8];
+anelane_error err = {.struct_size = sizeof err};
+anelane_status status;
+size_t count, n_in, n_out;
+const char* texts[1];
+float* vectors;
+void *user, *x, *y, *total;
+uint64_t deadline;
+int fd;
+int main(void) {
+"""
+# The same for C++.
+CPP_BEFORE = """#include <anelane.hpp>
+#include <string>
+#include <vector>
+using namespace std::chrono_literals;
+template <class T> void use(const T&);
+template <class T> void report(const T&);
+void part(const anelane::Model* model, const std::vector<std::string>& texts) {
+"""
 
 # What the example of docs/waits.md leaves to the reader.
 BEFORE = """#include <anelane.h>
@@ -64,6 +97,50 @@ int main(void) {
 """
 
 
+C = ["cc", "-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror", "-D_GNU_SOURCE", "-fsyntax-only", "-x", "c", "-"]
+CXX = ["c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c++", "-"]
+
+
+def fed(command, text):
+    """What is wrong with a text, says a compiler that reads it from its input; "" if nothing is."""
+    run = subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=120)
+    return "" if run.returncode == 0 else run.stdout + run.stderr or f"{command[0]}: exit code {run.returncode}"
+
+
+def check_c(source, code):
+    whole = code if code.startswith("#include") else C_BEFORE + code + "}\n"
+    return fed([*C[:-1], "-I", os.path.join(source, "include"), "-"], whole)
+
+
+def check_cpp(source, code):
+    whole = code if code.startswith("#include") else CPP_BEFORE + code + "}\n"
+    return fed([*CXX[:-1], "-I", os.path.join(source, "include"), "-"], whole)
+
+
+def check_python(_, code):
+    try:
+        ast.parse(code)
+    except SyntaxError as error:
+        return str(error)
+    return ""
+
+
+def check_rust(_, code):
+    whole = code if "fn main" in code else "async fn part() {\n" + code + "}\n"
+    return fed(["rustfmt", "--edition", "2021"], whole) if shutil.which("rustfmt") else ""
+
+
+def check_swift(_, code):
+    swiftc = shutil.which("swiftc") or shutil.which("/opt/swift/usr/bin/swiftc")
+    return fed([swiftc, "-frontend", "-parse", "-"], code) if swiftc else ""
+
+
+CHECKS = {"c": check_c, "cpp": check_cpp, "python": check_python, "rust": check_rust, "swift": check_swift,
+          "sh": lambda _, code: fed(["bash", "-n"], code)}
+# docs/api.md is checked as a whole; the examples of these pages need what is around them below.
+ELSEWHERE = {("docs/api.md", "c"), ("docs/waits.md", "c")}
+
+
 def main():
     source = sys.argv[1]
     faults, links = [], 0
@@ -78,6 +155,14 @@ def main():
             links += 1
             if not os.path.exists(os.path.join(source, os.path.dirname(page), target)):
                 faults.append(f"{page} links to {target}, which is not there")
+    blocks = 0
+    for page, text in texts.items():
+        for language, code in re.findall(r"^```([a-z]+)\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+            if language in CHECKS and (page, language) not in ELSEWHERE and not (page == "docs/cpp.md" and code.startswith("int run_once")):
+                blocks += 1
+                wrong = CHECKS[language](source, code)
+                if wrong:
+                    faults.append(f"{page} has {language} that does not compile:\n{code}{wrong}")
     (code,) = re.findall(r"```c\n(.*?)```", texts["docs/waits.md"], re.DOTALL)
     with tempfile.TemporaryDirectory() as temp:
         program = os.path.join(temp, "waits")
@@ -95,9 +180,9 @@ def main():
                           "-x", "c++", "-"], input=code, capture_output=True, text=True, check=False)
     if run.returncode != 0:
         faults.append("the examples of docs/cpp.md do not compile:\n" + run.stderr)
-    if faults or links < 5:
-        sys.exit("\n".join(faults) or f"only {links} links found")
-    print(f"{links} links of {len(pages)} pages")
+    if faults or links < 5 or blocks < 20:
+        sys.exit("\n".join(faults) or f"only {links} links and {blocks} blocks found")
+    print(f"{links} links and {blocks} blocks of {len(pages)} pages")
 
 
 main()
