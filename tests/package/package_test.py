@@ -1,6 +1,7 @@
 """Installs into an empty prefix, and builds outside projects with what is there: by CMake, by pkg-config, by plain -I and -L, in C
 (the example of README.md) and C++ (the example of docs/cpp.md). Then the prefix is moved, and everything works from its new place.
-Last, the Debian packages: made twice, the same bytes; unpacked into a root of their own, the tool runs there.
+Then the Debian packages: made twice, the same bytes; unpacked into a root of their own, the tool runs there. Last, the binaries for
+machines that nobody knows.
 
     package_test.py SOURCE_DIR BUILD_DIR
 """
@@ -169,6 +170,16 @@ class Test:
             sys.exit("the packaged tool has another version")
         self.run(os.path.join(root, "usr/bin/anelane"), "selftest", **here)
 
+    def portable(self):
+        """What goes to machines that nobody knows needs glibc and the unwinder, and works."""
+        folder = os.path.join(self.build, "portable")
+        for name in ("anelane", "anelane-worker", "libanelane.so.0"):
+            needed = re.findall(r"\(NEEDED\).*\[(.*)\]", self.run("readelf", "-dW", os.path.join(folder, name)))
+            others = [n for n in needed if not re.match(r"(libc|libm|libgcc_s|libanelane|ld-linux-x86-64|ld-linux-aarch64)\.so", n)]
+            if others or not needed:
+                sys.exit(f"portable/{name} needs {others or needed}")
+        self.run(os.path.join(folder, "anelane"), "selftest")
+
     def all(self):
         self.prepare()
         here, there = os.path.join(self.temp, "prefix"), os.path.join(self.temp, "moved to/another place")
@@ -181,6 +192,7 @@ class Test:
         for program in programs:
             self.prints(program, LD_LIBRARY_PATH=os.path.join(there, "lib"))
         self.debian()
+        self.portable()
         print(f"{len(programs)} programs from the prefix, again after it was moved; 3 packages")
 
 
