@@ -8,7 +8,7 @@ from array import array
 from support import BOUND_S, MINILM, SOURCE, LaneCase, TempCase, numpy, run_python
 
 import anelane
-from anelane import _abi
+from anelane import _abi, _encoder, _vectors
 
 
 class Golden(TempCase):
@@ -66,14 +66,19 @@ class Embed(LaneCase):
         self.assertTrue((self.model.embed_ids(numpy.array([ids, ids], numpy.int32)) == vectors[:2]).all())
 
     def test_int32_arrays_are_not_copied(self):
-        from anelane._vectors import CTokens, address_of
-        ids, more = numpy.array([2, 40, 3], numpy.int32), array("i", [2, 41, 3])
-        tokens = CTokens([ids, more])
-        table = (_abi.anelane_tokens * 2).from_address(tokens.address)
-        self.assertEqual([table[0].ids.contents.value, table[0].count, table[1].count], [2, 3, 3])
-        ids[0] = 7  # seen there: it is the same memory
-        self.assertEqual(table[0].ids.contents.value, 7)
-        self.assertEqual(address_of(more), more.buffer_info()[0])
+        ids, more, frozen = numpy.array([2, 40, 3], numpy.int32), array("i", [2, 41, 3]), numpy.array([4, 3], numpy.int32)
+        frozen.flags.writeable = False
+        words, kept = _vectors.c_tokens([ids, more, frozen])
+        table = (_abi.anelane_tokens * 3).from_buffer_copy(words)
+        self.assertEqual([(one.ids.contents.value, one.count) for one in table], [(2, 3), (2, 3), (4, 2)])
+        ids[0], more[0] = 7, 8  # seen there: it is the same memory
+        frozen.flags.writeable = True
+        frozen[0] = 9
+        self.assertEqual([one.ids.contents.value for one in table], [7, 8, 9])
+        with self.assertRaises(BufferError):  # it cannot move as long as C may read it
+            more.append(1)
+        del kept
+        more.append(1)
 
     def test_what_is_refused_says_which_item(self):
         long = [2] + [40] * 300 + [3]
@@ -147,10 +152,35 @@ class Encoder(LaneCase):
             self.assertTrue(numpy.allclose(numpy.linalg.norm(many, axis=1), 1, atol=1e-5))
             self.assertTrue((many == self.model.embed(texts)).all())  # of length one already: bits are kept
             self.assertAlmostEqual(float(anelane.similarity(many[0], many[0])[0, 0]), 1, places=5)
+            encoder._gives_unit_length = False
+            wanted = encoder.encode(texts, batch_size=4)
+            self.assertTrue(encoder._gives_unit_length and (wanted == many).all())
             with self.assertRaises(anelane.SequenceTooLongError) as caught:
                 encoder.encode(["a"] * 6 + ["a " * 400], batch_size=4)
             self.assertEqual(caught.exception.item, 6)
         self.assertFalse(self.lane.closed)
+
+    def test_vectors_of_any_length_are_made_unit_vectors(self):
+        rows = numpy.random.default_rng(1).standard_normal((4, 64)).astype(numpy.float32)
+        rows[1] /= numpy.linalg.norm(rows[1])
+        rows[2] = 0
+        unit = rows.copy()
+        self.assertFalse(_encoder._normalize(numpy, unit))
+        self.assertTrue(numpy.allclose(numpy.linalg.norm(unit, axis=1), [1, 1, 0, 1], atol=1e-6))
+        self.assertTrue((unit[1] == rows[1]).all() and (unit[0] * rows[0] > 0).all())
+        self.assertTrue(_encoder._normalize(numpy, unit[[0, 1, 3]]))
+
+        class Scaled:  # a model that does not normalise
+            _dim = 64
+
+            def embed(self, texts, *, out, **_):
+                out[...] = rows[: len(texts)]
+
+        encoder = anelane.SentenceEncoder.__new__(anelane.SentenceEncoder)
+        encoder.model = Scaled()
+        for _ in range(2):
+            self.assertTrue((encoder.encode(["a"] * 4) == unit).all())
+            self.assertTrue((encoder.encode("a", normalize=False) == rows[0]).all())
 
     def test_an_encoder_closes_what_it_opened_and_prints_only_when_asked(self):
         code, out, err = run_python(

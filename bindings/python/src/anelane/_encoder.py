@@ -1,6 +1,7 @@
 """Sentences to vectors in one object, in the manner of sentence-transformers."""
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -23,6 +24,8 @@ class SentenceEncoder:
     Opens a lane of its own (`options` are Lane's), or loads into `lane`, which stays open. Close it, or use it as a context
     manager.
     """
+
+    _gives_unit_length = False  # as far as anybody has seen
 
     def __init__(self, path: StrPath, *, lane: Lane | None = None, timeout: float | None = None, **options: Any) -> None:
         if inspect(path).kind == "program":  # before anything is started for it
@@ -62,11 +65,14 @@ class SentenceEncoder:
         if batch_size < 1:
             raise errors.make(errors.INVALID_ARGUMENT, f"batch_size is {batch_size}")
         many = [texts] if isinstance(texts, str) else list(texts)
-        out = np.empty((len(many), self.model.info.dim), np.float32)
+        out = np.empty((len(many), self.model._dim), np.float32)
         for first in range(0, len(many), batch_size):
             batch = slice(first, min(first + batch_size, len(many)))
             try:
-                self.model.embed(many[batch], out=out[batch], timeout=timeout, retry=retry)
+                if batch.stop - first == len(many):
+                    self.model.embed(many, out=out, timeout=timeout, retry=retry)
+                else:
+                    self.model.embed(many[batch], out=out[batch], timeout=timeout, retry=retry)
             except errors.Error as error:
                 if error.item is not None and first:  # counted in its batch
                     error.item += first
@@ -76,8 +82,8 @@ class SentenceEncoder:
                 print(f"\r{batch.stop}/{len(many)} texts", end="", file=sys.stderr, flush=True)
         if show_progress and many:
             print(file=sys.stderr)
-        if normalize:
-            _normalize(np, out)
+        if normalize and not self._gives_unit_length:
+            self._gives_unit_length = _normalize(np, out) and len(many) > 0
         return out[0] if isinstance(texts, str) else out  # type: ignore[no-any-return]
 
     def close(self) -> None:
@@ -93,11 +99,18 @@ class SentenceEncoder:
         self.close()
 
 
-def _normalize(np: Any, rows: Any) -> None:
-    """To length one in place; what has length one to within float32 keeps its bits."""
-    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-    off = (np.abs(lengths - 1) > 1e-6) & (lengths > 0)
-    rows[off] /= lengths[off, None].astype(np.float32)
+def _normalize(np: Any, rows: Any) -> bool:
+    """To length one in place; what has length one to within float32 keeps its bits. True: all had it, so the model sees to
+    that itself (a model either normalises its vectors or does not), and nobody has to look again."""
+    all_unit = True
+    for row in rows:
+        wide = row.astype(np.float64)
+        length = math.sqrt(wide.dot(wide))
+        if abs(length - 1) > 1e-6:
+            all_unit = False
+            if length > 0:
+                row /= np.float32(length)
+    return all_unit
 
 
 def similarity(a: Any, b: Any) -> FloatArray:

@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 from . import _abi, _lifetime, errors
 from ._library import check, deadline_after, library, new_error, path_bytes, text_of
-from ._model import Model, load_program, load_start, take_model
+from ._model import Model, into_model, load_program, load_start
 from ._operation import Operation, run_to_end
-from ._retry import Retry, retried
+from ._retry import Retry
 from ._types import ENGINES, WORKER_MODES, Holder, LaneStats, StrPath
 
 _SLICE_SECONDS = 0.05  # how long a Ctrl-C may go unseen while another process holds the lane
@@ -110,8 +110,8 @@ class Lane:
         `progress(shape, layer, layers, seconds_left)` is called while a shape becomes resident, on the library's
         completion thread. Raises ModelInvalidError, ModelUnsupportedError (file, field or tensor), EngineUnavailableError.
         """
-        start, keep = load_start(self, path, name, rungs, numerics, progress, timeout)
-        return retried(retry, lambda: run_to_end(start, lambda c, op: take_model(c, op, self, keep)))
+        start, keep = load_start(self, path, name, rungs, numerics, progress)
+        return run_to_end(self._library, start, into_model(self, keep), timeout, retry)
 
     def start_load(
         self,
@@ -124,8 +124,8 @@ class Lane:
         timeout: float | None = None,
     ) -> Operation[Model]:
         """load() without waiting: await it."""
-        start, keep = load_start(self, path, name, rungs, numerics, progress, timeout)
-        return Operation(start, lambda c, op: take_model(c, op, self, keep))
+        start, keep = load_start(self, path, name, rungs, numerics, progress)
+        return Operation(start, into_model(self, keep), timeout)
 
     def load_program(
         self,

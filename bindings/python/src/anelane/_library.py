@@ -23,6 +23,24 @@ _loaded: Library | None = None
 NO_CALLBACK = _abi.anelane_done_fn()
 NO_DEADLINE = _abi.ANELANE_NO_DEADLINE
 _ERROR_BYTES = ctypes.sizeof(_abi.anelane_error)
+_NONE_GIVEN = ctypes.c_uint64(NO_DEADLINE)  # never written to
+
+
+class Bare:
+    """The functions that warm calls are made of, without argument types, so that ctypes converts nothing: an argument is a
+    ctypes object, bytes or None. A plain int would be passed as 32 bits; a test watches that there is none."""
+
+    NAMES = ("start_embed", "start_embed_texts", "start_run", "op_wait", "op_floats", "op_output", "op_cancel",
+             "op_release", "now_ns", "run", "predict", "tokenize")
+
+    def __init__(self, dll: ctypes.CDLL) -> None:
+        for name in self.NAMES:
+            function = dll["anelane_" + name]  # another object than dll.anelane_…
+            function.restype = _abi.FUNCTIONS["anelane_" + name][0]
+            setattr(self, name, function)
+
+    def __getattr__(self, name: str) -> Any:  # as in Library
+        raise AttributeError(name)
 
 
 class Library:
@@ -43,18 +61,12 @@ class Library:
                 function.restype = returned
                 function.argtypes = arguments
                 setattr(self, name.removeprefix("anelane_"), function)
-            # Addresses as numbers: pointer objects would cost more than the calls.
-            self._take_address(self.op_floats, 1, ctypes.POINTER(ctypes.c_void_p))
-            self._take_address(self.start_embed, 1, ctypes.c_void_p)
+            self.bare = Bare(dll)
         except AttributeError as error:
             raise errors.make(errors.PROTOCOL, f"{path} is another libanelane than this package needs: {error}") from None
         if self.abi_version() != _abi.ANELANE_ABI_VERSION:
             raise errors.make(errors.PROTOCOL, f"{path} has ABI {self.abi_version()}; this package needs "
                                                f"{_abi.ANELANE_ABI_VERSION}: use a library of its version")
-
-    @staticmethod
-    def _take_address(function: Any, place: int, kind: Any) -> None:
-        function.argtypes = [*function.argtypes[:place], kind, *function.argtypes[place + 1 :]]
 
     def __getattr__(self, name: str) -> Any:  # what setattr has not set; tells type checkers that the rest is there
         raise AttributeError(name)
@@ -140,6 +152,11 @@ def deadline_after(timeout: float | None) -> int:
     if timeout <= 0:
         return 0
     return min(int(library().now_ns()) + int(min(timeout, 1e9) * 1e9), NO_DEADLINE - 1)
+
+
+def c_deadline(timeout: float | None) -> ctypes.c_uint64:
+    """The same for functions that are called bare."""
+    return _NONE_GIVEN if timeout is None else ctypes.c_uint64(deadline_after(timeout))
 
 
 def path_bytes(path: str | os.PathLike[str]) -> bytes:

@@ -9,15 +9,18 @@ import sys
 import threading
 from array import array
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, errors
 from ._lease import Lease
 from ._library import NO_CALLBACK, Library, check, deadline_after, library, new_error, path_bytes, text_of
-from ._operation import Operation, Start, run_to_end, tell_unraisable
-from ._retry import Retry, retried
+from ._operation import Operation, Room, Start, nothing, run_to_end, tell_unraisable
+from ._retry import Retry
+from ._scratch import Scratch, give_back, lend
+from ._tensors import Layout
 from ._types import ModelInfo, Port, StrPath
-from ._vectors import CTokens, c_texts, into_array, into_rows
+from ._vectors import c_texts, c_tokens, into_array, into_rows
 
 if TYPE_CHECKING:
     from ._lane import Lane
@@ -71,6 +74,8 @@ class Model:
         self._progress = progress
         self._retired = False
         self._dim = self.info.dim
+        self._layouts: dict[int, Layout] = {}  # what it said of a shape holds as long as it lives
+        self._run_ns: dict[int, int] = {}  # of each shape, how long the last run took
 
     @property
     def lane(self) -> Lane:
@@ -92,50 +97,53 @@ class Model:
         Nothing is truncated: a text that is too long refuses the call before anything runs (SequenceTooLongError with
         `item` and `limit`).
         """
-        start, take = self._texts(texts, timeout), into_array(len(texts), self._dim, out)
-        return retried(retry, lambda: run_to_end(start, take))
+        start, count = self._texts(texts)
+        return run_to_end(self._library, start, into_array(count, self._dim, out), timeout, retry)
 
     def embed_ids(self, items: Sequence[Ids], *, out: FloatArray | None = None, timeout: float | None = None,
                   retry: Retry = False) -> FloatArray:
         """The same from token ids: lists, array.arrays or NumPy arrays, one for each vector. int32 arrays are not copied
         on this side."""
-        start, take = self._ids(items, timeout), into_array(len(items), self._dim, out)
-        return retried(retry, lambda: run_to_end(start, take))
+        start, kept = self._ids(items)
+        return run_to_end(self._library, start, into_array(len(kept), self._dim, out), timeout, retry)
 
     def embed_rows(self, texts: Sequence[str], *, timeout: float | None = None, retry: Retry = False) -> list[array[float]]:
         """embed() without NumPy: an array.array of 32-bit floats for each text."""
-        start, take = self._texts(texts, timeout), into_rows(len(texts), self._dim)
-        return retried(retry, lambda: run_to_end(start, take))
+        start, count = self._texts(texts)
+        return run_to_end(self._library, start, into_rows(count, self._dim), timeout, retry)
 
     def embed_ids_rows(self, items: Sequence[Ids], *, timeout: float | None = None,
                        retry: Retry = False) -> list[array[float]]:
         """embed_ids() without NumPy."""
-        start, take = self._ids(items, timeout), into_rows(len(items), self._dim)
-        return retried(retry, lambda: run_to_end(start, take))
+        start, kept = self._ids(items)
+        return run_to_end(self._library, start, into_rows(len(kept), self._dim), timeout, retry)
 
     def start_embed(self, texts: Sequence[str], *, out: FloatArray | None = None,
                     timeout: float | None = None) -> Operation[FloatArray]:
         """embed() without waiting: await it. `out` is written when the result is taken."""
-        return Operation(self._texts(texts, timeout), into_array(len(texts), self._dim, out))
+        start, count = self._texts(texts)
+        return Operation(start, into_array(count, self._dim, out), timeout)
 
     def start_embed_ids(self, items: Sequence[Ids], *, out: FloatArray | None = None,
                         timeout: float | None = None) -> Operation[FloatArray]:
         """embed_ids() without waiting: await it."""
-        return Operation(self._ids(items, timeout), into_array(len(items), self._dim, out))
+        start, kept = self._ids(items)
+        return Operation(start, into_array(len(kept), self._dim, out), timeout)
 
     def start_embed_rows(self, texts: Sequence[str], *, timeout: float | None = None) -> Operation[list[array[float]]]:
         """embed_rows() without waiting: await it."""
-        return Operation(self._texts(texts, timeout), into_rows(len(texts), self._dim))
+        start, count = self._texts(texts)
+        return Operation(start, into_rows(count, self._dim), timeout)
 
-    def _texts(self, texts: Sequence[str], timeout: float | None) -> Start:
-        c, table = self._library, c_texts(texts)
-        return lambda fn, user, out, error: c.start_embed_texts(
-            self._handle, table, len(table), deadline_after(timeout), fn, user, out, error)
+    def _texts(self, texts: Sequence[str]) -> tuple[Start, int]:
+        """How to start, and how many vectors there will be."""
+        table, count = c_texts(texts)
+        return partial(self._library.bare.start_embed_texts, self._handle, table, ctypes.c_size_t(count)), count
 
-    def _ids(self, items: Sequence[Ids], timeout: float | None) -> Start:
-        c, tokens = self._library, CTokens(items)
-        return lambda fn, user, out, error: c.start_embed(
-            self._handle, tokens.address, tokens.count, deadline_after(timeout), fn, user, out, error)
+    def _ids(self, items: Sequence[Ids]) -> tuple[Start, list[Any]]:
+        """How to start, and one thing for each vector, which has to live until then."""
+        table, kept = c_tokens(items)
+        return partial(self._library.bare.start_embed, self._handle, table, ctypes.c_size_t(len(kept))), kept
 
     # ---- shapes ----
     def ports(self, shape: int) -> list[Port]:
@@ -150,17 +158,24 @@ class Model:
                                             ctypes.byref(error)), error)
         return [Port._of(i, ports[i]) for i in range(count.value)]
 
+    def _layout(self, shape: int) -> Layout:
+        layout = self._layouts.get(shape)
+        if layout is None:
+            layout = self._layouts[shape] = Layout(self.ports(shape))
+        return layout
+
     def predict(self, shape: int) -> float:
         """Seconds until the shape is resident, were it asked for now; 0: it is. Starts and promises nothing."""
-        ms, error = ctypes.c_uint64(), new_error()
-        check(self._library.predict(self._handle, shape, ctypes.byref(ms), ctypes.byref(error)), error)
-        return ms.value / 1000
+        scratch = lend()
+        check(self._library.bare.predict(self._handle, ctypes.c_uint32(shape), scratch.at_number, scratch.at_error), scratch.error)
+        seconds = scratch.number.value / 1000
+        give_back(scratch)
+        return seconds
 
     def admit(self, shape: int, *, timeout: float | None = None, retry: Retry = False) -> None:
         """Makes the shape resident and pins nothing. A wait that cannot end in time is refused at once:
         ShapeCompilingError with retry_after."""
-        start = self._lease_start(shape, timeout)
-        retried(retry, lambda: run_to_end(start, lambda c, op: None))  # the lease goes with the operation
+        run_to_end(self._library, self._lease_start(shape), nothing, timeout, retry)  # the lease goes with the operation
 
     def lease(self, shape: int, *, timeout: float | None = None, retry: Retry = False) -> Lease:
         """Makes the shape resident and pins it. It expires after the lane's lease_max_ms without a run."""
@@ -168,35 +183,29 @@ class Model:
         try:
             if lease._acquire():  # resident already: no wait, no thread
                 return lease
-            start = self._lease_start(shape, timeout)
-            return retried(retry, lambda: run_to_end(start, lease._take))
+            return run_to_end(self._library, self._lease_start(shape), lease._room, timeout, retry)
         except BaseException:  # a traceback would keep it
             lease.release()
             raise
 
     def start_lease(self, shape: int, *, timeout: float | None = None) -> Operation[Lease]:
         """lease() without waiting: await it."""
-        return Operation(self._lease_start(shape, timeout), Lease(self, shape)._take)
+        return Operation(self._lease_start(shape), Lease(self, shape)._room, timeout)
 
-    def _lease_start(self, shape: int, timeout: float | None) -> Start:
-        c = self._library
-        return lambda fn, user, out, error: c.start_lease(self._handle, shape, deadline_after(timeout), fn, user, out, error)
+    def _lease_start(self, shape: int) -> Start:
+        return partial(self._library.start_lease, self._handle, shape)
 
     # ---- the end of its life ----
     def retire(self, *, timeout: float | None = None) -> None:
         """Takes no new work, lets running work end, ends the worker. After `timeout` it goes on without the caller
         (DeadlineExceededError)."""
         self._retired = True
-        c = self._library
-        run_to_end(lambda fn, user, out, error: c.start_retire(self._handle, deadline_after(timeout), fn, user, out, error),
-                   lambda c, op: None)
+        run_to_end(self._library, partial(self._library.start_retire, self._handle), nothing, timeout)
 
     def start_retire(self, *, timeout: float | None = None) -> Operation[None]:
         """retire() without waiting: await it."""
         self._retired = True
-        c = self._library
-        return Operation(lambda fn, user, out, error: c.start_retire(self._handle, deadline_after(timeout), fn, user, out, error),
-                         lambda c, op: None)
+        return Operation(partial(self._library.start_retire, self._handle), nothing, timeout)
 
     def close(self) -> None:
         """Retires it where it has not been yet. Again, or after the lane's close: nothing."""
@@ -225,7 +234,7 @@ class Model:
 
 
 def load_start(lane: Lane, path: StrPath, name: str | None, rungs: Sequence[int] | None, numerics: str | None,
-               progress: Progress | None, timeout: float | None) -> tuple[Start, object]:
+               progress: Progress | None) -> tuple[Start, object]:
     """How to start a load, and what has to live as long as the model."""
     c, options, handle, folder = library(), _abi.anelane_model_options(), lane._handle_open(), path_bytes(path)
     c.model_options_init(ctypes.byref(options), ctypes.sizeof(options))
@@ -242,9 +251,7 @@ def load_start(lane: Lane, path: StrPath, name: str | None, rungs: Sequence[int]
     if progress is not None:
         entry = _ProgressEntry(progress)
         options.progress, options.progress_user = _on_progress, entry.number
-    start: Start = lambda fn, user, out, error: c.start_load(  # noqa: E731
-        handle, folder, ctypes.byref(options), deadline_after(timeout), fn, user, out, error)
-    return start, entry
+    return partial(c.start_load, handle, folder, ctypes.byref(options)), entry
 
 
 def load_program(lane: Lane, rungs: Mapping[int, Sequence[Mapping[str, Any]]], name: str | None, timeout: float | None) -> Model:
@@ -289,10 +296,13 @@ def mil_check(path: StrPath, weights: StrPath | None = None) -> dict[str, Any]:
     return told
 
 
-def take_model(c: Library, op: _abi.anelane_op, lane: Lane, keep: object) -> Model:
-    handle, error = _abi.anelane_model(), new_error()
-    check(c.op_model(op, ctypes.byref(handle), ctypes.byref(error)), error)
-    return Model(lane, handle, keep)
+def into_model(lane: Lane, keep: object) -> Room[Model]:
+    def take(c: Library, op: _abi.anelane_op, scratch: Scratch) -> Model:
+        handle = _abi.anelane_model()
+        check(c.op_model(op, ctypes.byref(handle), scratch.at_error), scratch.error)
+        return Model(lane, handle, keep)
+
+    return lambda: take
 
 
 def inspect(path: StrPath) -> ModelInfo:

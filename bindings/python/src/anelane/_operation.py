@@ -20,15 +20,19 @@ from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar
 
 from . import _abi, errors
-from ._library import NO_CALLBACK, Library, check, deadline_after, library, new_error
+from ._library import NO_CALLBACK, Library, c_deadline, check, deadline_after, library, new_error
+from ._retry import Retry, retried
+from ._scratch import Scratch, give_back, lend
 
 T = TypeVar("T")
-#: Makes the result from the handle of an operation that ended well.
-Take = Callable[[Library, _abi.anelane_op], T]
-#: Calls one of the start functions: (fn, user, out, err) -> status.
-Start = Callable[[Any, Any, Any, Any], int]
+#: Makes the result from the handle of an operation that ended well. The scratch is for what it asks the library.
+Take = Callable[[Library, _abi.anelane_op, Scratch], T]
+#: Makes room for a result, and says how to take it: called while the engine works, where that can be.
+Room = Callable[[], Take[T]]
+#: Calls one of the start functions: (deadline, fn, user, out, err) -> status, all of them ctypes objects or None.
+Start = Callable[[Any, Any, Any, Any, Any], int]
 
-_SLICE_NS = 50_000_000  # how long a Ctrl-C may go unseen
+SLICE_NS = 50_000_000  # how long a Ctrl-C may go unseen
 
 _numbers = itertools.count(1)
 _numbers_lock = threading.Lock()  # for interpreters without a global one
@@ -45,28 +49,39 @@ def _ended(user: int, op: _abi.anelane_op, status: int) -> None:
 _on_done = _abi.anelane_done_fn(_ended)
 
 
-def run_to_end(start: Start, take: Take[T]) -> T:
+def nothing() -> Take[None]:
+    """Room for the result of what has none."""
+    return lambda c, op, scratch: None
+
+
+def run_to_end(c: Library, start: Start, room: Room[T], timeout: float | None = None, retry: Retry = False) -> T:
     """Starts an operation, waits for its end, takes its result."""
-    c, op, error = library(), _abi.anelane_op(), new_error()
+    if retry is not False:
+        return retried(retry, lambda: run_to_end(c, start, room, timeout))
+    bare, scratch = c.bare, lend()
+    op = scratch.op
     try:
-        if start(NO_CALLBACK, None, ctypes.byref(op), ctypes.byref(error)) != 0:
-            raise c.error_from(error)
-        if c.op_wait(op, c.now_ns() + _SLICE_NS, ctypes.byref(error)) != 0:  # the first slice, without ado
-            _wait(c, op, _abi.ANELANE_NO_DEADLINE, error)
-        return take(c, op)
+        if start(c_deadline(timeout), NO_CALLBACK, None, scratch.at_op, scratch.at_error) != 0:
+            raise c.error_from(scratch.error)
+        take = room()
+        scratch.number.value = bare.now_ns() + SLICE_NS
+        if bare.op_wait(op, scratch.number, None) != 0:  # the first slice, without ado
+            _wait(c, op, _abi.ANELANE_NO_DEADLINE, scratch.error)
+        result = take(c, op, scratch)
     except BaseException:
         if op.bits:
-            c.op_cancel(op)
+            bare.op_cancel(op)
+            bare.op_release(op)
         raise
-    finally:
-        if op.bits:
-            c.op_release(op)
+    bare.op_release(op)
+    give_back(scratch)
+    return result
 
 
 def _wait(c: Library, op: _abi.anelane_op, deadline: int, error: _abi.anelane_error) -> None:
     """Until the end of the operation or the deadline; raises how it ended, PendingError at the deadline."""
     while True:
-        until = min(c.now_ns() + _SLICE_NS, deadline)
+        until = min(c.now_ns() + SLICE_NS, deadline)
         status = c.op_wait(op, until, ctypes.byref(error))
         if status == 0:
             return
@@ -80,9 +95,9 @@ class Operation(Generic[T]):
     Dropping it, leaving its `with` block, or cancelling the task that awaits it cancels what has not ended.
     """
 
-    def __init__(self, start: Start, take: Take[T]) -> None:
+    def __init__(self, start: Start, room: Room[T], timeout: float | None = None) -> None:
         self._library = library()
-        self._take = take
+        self._room = room
         self._lock = threading.RLock()  # a finalizer may run in the middle of anything
         self._listeners: list[Callable[[], object]] = []
         self._ended = False
@@ -95,7 +110,7 @@ class Operation(Generic[T]):
         error = new_error()
         _running[number] = weakref.ref(self)
         try:
-            check(start(_on_done, number, ctypes.byref(self._op), ctypes.byref(error)), error)
+            check(start(c_deadline(timeout), _on_done, ctypes.c_void_p(number), ctypes.byref(self._op), ctypes.byref(error)), error)
         except BaseException:
             _running.pop(number, None)
             self.release()
@@ -183,8 +198,10 @@ class Operation(Generic[T]):
         with self._lock:
             if not self._has_result and self._error is None:
                 try:
-                    self._taken = self._take(self._library, self._op)
+                    scratch = lend()
+                    self._taken = self._room()(self._library, self._op, scratch)
                     self._has_result = True
+                    give_back(scratch)
                 except errors.Error as error:
                     self._error = error
                 self.release()

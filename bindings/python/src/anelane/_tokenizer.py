@@ -6,7 +6,9 @@ import sys
 from array import array
 
 from . import _abi, errors
+from ._buffers import pinned
 from ._library import check, library, new_error, path_bytes
+from ._scratch import give_back, lend
 from ._types import StrPath
 
 
@@ -25,15 +27,17 @@ class Tokenizer:
             encoded = text.encode()
         except UnicodeEncodeError as problem:
             raise errors.make(errors.INVALID_ARGUMENT, f"this is no Unicode text: {problem}") from None
-        count, error = ctypes.c_size_t(), new_error()
-        room = len(encoded) + 8
+        scratch, room = lend(), len(encoded) + 8
         while True:
-            ids = (ctypes.c_int32 * room)()
-            check(self._library.tokenize(self._handle, encoded, len(encoded), ids, room, ctypes.byref(count),
-                                         ctypes.byref(error)), error)
-            if count.value <= room:
-                return array("i", bytes(memoryview(ids)[: count.value]))
-            room = count.value
+            ids = array("i", bytes(4 * room))
+            check(self._library.bare.tokenize(self._handle, encoded, ctypes.c_size_t(len(encoded)), ctypes.byref(pinned(ids)),
+                                              ctypes.c_size_t(room), scratch.at_number, scratch.at_error), scratch.error)
+            count = scratch.number.value
+            if count <= room:
+                give_back(scratch)
+                del ids[count:]
+                return ids
+            room = count
 
     def count(self, text: str) -> int:
         """How many tokens the text has."""

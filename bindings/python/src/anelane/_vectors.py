@@ -6,13 +6,17 @@ from the operation's memory to where they shall be, as the library's own blockin
 from __future__ import annotations
 
 import ctypes
+import struct
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi, errors
-from ._library import Library, check, new_error
+from ._buffers import address_of, memmove, pinned
+from ._library import Library, check
 from ._numpy import need_numpy, numpy
+from ._operation import Room, Take
+from ._scratch import Scratch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,103 +26,134 @@ if TYPE_CHECKING:
     Ids = Union[Sequence[int], npt.NDArray[np.integer[Any]]]
 
 assert ctypes.sizeof(_abi.anelane_tokens) == 16
+_pack_one_item = struct.Struct("=2Q").pack
+_INT32, _FLOAT32 = (None, None) if numpy is None else (numpy.dtype(numpy.int32), numpy.dtype(numpy.float32))
 
 
-def c_texts(texts: Sequence[str]) -> Any:
-    """A char*[]."""
+def c_texts(texts: Sequence[str]) -> tuple[Any, int]:
+    """A char*[] and how many there are."""
     if isinstance(texts, (str, bytes)):
         raise errors.make(errors.INVALID_ARGUMENT, "texts is one text; give a list of texts")
-    out = (ctypes.c_char_p * len(texts))()
-    item = 0
     try:
-        for item, text in enumerate(texts):
-            encoded = text.encode()
-            if b"\0" in encoded:
-                raise errors.make(errors.INVALID_ARGUMENT, f"texts[{item}] holds NUL, which C cannot carry; embed its token "
-                                                           "ids (Tokenizer, embed_ids)", item=item)
-            out[item] = encoded
-    except UnicodeEncodeError as error:
-        raise errors.make(errors.INVALID_ARGUMENT, f"texts[{item}] is no Unicode text: {error}", item=item) from None
-    except AttributeError:
-        raise errors.make(errors.INVALID_ARGUMENT, f"texts[{item}] is a {type(texts[item]).__name__}, not a str",
-                          item=item) from None
-    return out
+        table = list(map(str.encode, texts))
+    except (TypeError, UnicodeEncodeError):
+        raise _refusal(texts) from None
+    one = len(table) == 1
+    if b"\0" in (table[0] if one else b"".join(table)):
+        raise _refusal(texts)
+    if one:  # a pointer is an array of one, and the quicker one to make
+        return ctypes.byref(ctypes.c_char_p(table[0])), 1
+    return (ctypes.c_char_p * len(table))(*table), len(table)
 
 
-class CTokens:
-    """An anelane_tokens[], and what it points to: pairs of address and count, as plain numbers, which is the same in memory and
-    quicker than structs with pointers."""
+def _refusal(texts: Sequence[str]) -> errors.Error:
+    """What is wrong with them, and with which."""
+    try:
+        given = list(texts)
+    except TypeError as error:
+        return errors.make(errors.INVALID_ARGUMENT, f"texts is no list of texts: {error}")
+    for item, text in enumerate(given):
+        if not isinstance(text, str):
+            return errors.make(errors.INVALID_ARGUMENT, f"texts[{item}] is a {type(text).__name__}, not a str", item=item)
+        if "\0" in text:
+            return errors.make(errors.INVALID_ARGUMENT, f"texts[{item}] holds NUL, which C cannot carry; embed its token ids "
+                                                        "(Tokenizer, embed_ids)", item=item)
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            return errors.make(errors.INVALID_ARGUMENT, f"texts[{item}] is no Unicode text: {error}", item=item)
+    return errors.make(errors.INVALID_ARGUMENT, "texts has changed meanwhile")
 
-    def __init__(self, items: Sequence[Ids]) -> None:
-        self._kept = [_c_ids(item, ids) for item, ids in enumerate(items)]
-        words: list[int] = []
-        for ids in self._kept:
-            words += (address_of(ids), len(ids))
-        self._words = array("Q", words)
-        self.address, self.count = self._words.buffer_info()[0], len(self._kept)
+
+def c_tokens(items: Sequence[Ids]) -> tuple[bytes, list[Any]]:
+    """An anelane_tokens[], and for each item what has to live as long. The table is pairs of address and count as plain
+    numbers, which is the same in memory and quicker than structs with pointers."""
+    words: list[int] = []
+    kept = [_lay_out(item, ids, words) for item, ids in enumerate(items)]
+    return _pack_one_item(*words) if len(words) == 2 else array("Q", words).tobytes(), kept
 
 
-def address_of(values: Any) -> int:
-    """Where the numbers of an array.array or NumPy array begin."""
-    return int(values.buffer_info()[0] if isinstance(values, array) else values.__array_interface__["data"][0])
-
-
-def _c_ids(item: int, ids: Ids) -> Any:
-    """`ids` as they are where they lie as int32 already, else a copy."""
+def _lay_out(item: int, ids: Ids, words: list[int]) -> Any:
+    """Appends address and count of `ids`, as they are where they lie as int32 already, else of a copy; the owner."""
     if numpy is not None and isinstance(ids, numpy.ndarray):
-        if ids.ndim == 1 and ids.dtype == numpy.int32:
-            return ids if ids.flags.c_contiguous else numpy.ascontiguousarray(ids)
+        if ids.ndim == 1 and ids.dtype == _INT32:
+            try:
+                owner = pinned(ids)
+                words += (ctypes.addressof(owner), len(ids))
+            except (TypeError, ValueError):  # strided, read-only or empty
+                owner = numpy.ascontiguousarray(ids)
+                words += (address_of(owner), len(owner))
+            return owner
         if ids.ndim != 1 or ids.dtype.kind not in "iu":
             raise errors.make(errors.INVALID_ARGUMENT, f"items[{item}] is a {ids.ndim}-d array of {ids.dtype}: give one row of "
                                                        "integers", item=item)
         ids = ids.tolist()
-    elif isinstance(ids, array) and ids.typecode == "i":
-        return ids
+    elif isinstance(ids, array) and ids.typecode == "i" and ids:
+        owner = pinned(ids)
+        words += (ctypes.addressof(owner), len(ids))
+        return owner
     try:
-        return array("i", ids)
+        owner = array("i", ids)
     except OverflowError:
         raise errors.make(errors.INVALID_SEQUENCE, f"items[{item}] holds an id beyond 32 bits", item=item) from None
     except TypeError as error:
         raise errors.make(errors.INVALID_ARGUMENT, f"items[{item}] is no sequence of token ids: {error}", item=item) from None
+    words += owner.buffer_info()
+    return owner
 
 
-def _floats_at(c: Library, op: _abi.anelane_op) -> int:
-    """The address of an operation's vectors; 0 where there are none."""
-    data = ctypes.c_void_p()
-    if c.op_floats(op, ctypes.byref(data), None, None, None) != 0:
-        error = new_error()
-        check(c.op_floats(op, ctypes.byref(data), None, None, ctypes.byref(error)), error)
-    return data.value or 0
+def _find_floats(c: Library, op: _abi.anelane_op, scratch: Scratch) -> None:
+    """Puts into scratch.data where an operation's vectors are."""
+    if c.bare.op_floats(op, scratch.at_data, None, None, None) != 0:
+        check(c.bare.op_floats(op, scratch.at_data, None, None, scratch.at_error), scratch.error)
 
 
-def into_array(rows: int, dim: int, out: FloatArray | None) -> Callable[[Library, _abi.anelane_op], FloatArray]:
+def into_array(rows: int, dim: int, out: FloatArray | None) -> Room[FloatArray]:
     """Takes the vectors into `out`, or a new array."""
     np_ = need_numpy("embed() (embed_rows() does without)")
-    if out is None:
-        array_out = np_.empty((rows, dim), np_.float32)
-    elif not isinstance(out, np_.ndarray) or out.dtype != np_.float32 or out.shape != (rows, dim) or not out.flags.writeable:
+    if out is not None and (not isinstance(out, np_.ndarray) or out.dtype != _FLOAT32 or out.shape != (rows, dim)
+                            or not out.flags.writeable):
         raise errors.make(errors.INVALID_ARGUMENT, f"out is not a writable float32 array of shape ({rows}, {dim})")
-    else:
-        array_out = out
 
-    def take(c: Library, op: _abi.anelane_op) -> FloatArray:
-        address = _floats_at(c, op)
-        if address and array_out.flags.c_contiguous:
-            ctypes.memmove(array_out.__array_interface__["data"][0], address, array_out.nbytes)
-        elif address:
-            array_out[...] = np_.frombuffer((ctypes.c_float * (rows * dim)).from_address(address), np_.float32).reshape(rows, dim)
-        return array_out  # type: ignore[no-any-return]
+    def room() -> Take[FloatArray]:
+        array_out = np_.empty((rows, dim), _FLOAT32) if out is None else out
+        try:
+            target, size = ctypes.byref(pinned(array_out)), ctypes.c_size_t(rows * dim * 4)
+        except (TypeError, ValueError):
+            return into_strided
 
-    return take
+        def take(c: Library, op: _abi.anelane_op, scratch: Scratch) -> FloatArray:
+            _find_floats(c, op, scratch)
+            memmove(target, scratch.data, size)
+            return array_out  # type: ignore[no-any-return]
+
+        return take
+
+    def into_strided(c: Library, op: _abi.anelane_op, scratch: Scratch) -> FloatArray:
+        _find_floats(c, op, scratch)
+        floats = (ctypes.c_float * (rows * dim)).from_address(scratch.data.value or 0)
+        out[...] = np_.frombuffer(floats, _FLOAT32).reshape(rows, dim)  # type: ignore[index]
+        return out  # type: ignore[return-value]
+
+    return room
 
 
-def into_rows(rows: int, dim: int) -> Callable[[Library, _abi.anelane_op], list[array[float]]]:
+def into_rows(rows: int, dim: int) -> Room[list[array[float]]]:
     """Takes the vectors into one array.array for each: without NumPy."""
 
-    def take(c: Library, op: _abi.anelane_op) -> list[array[float]]:
-        address, out = _floats_at(c, op), []
-        for row in range(rows):
-            out.append(array("f", ctypes.string_at(address + row * dim * 4, dim * 4)))
-        return out
+    def room() -> Take[list[array[float]]]:
+        size = dim * 4
+        vectors = [array("f", bytes(size)) for _ in range(rows)]
+        targets, c_size = [ctypes.byref(pinned(vector)) for vector in vectors], ctypes.c_size_t(size)
 
-    return take
+        def take(c: Library, op: _abi.anelane_op, scratch: Scratch) -> list[array[float]]:
+            _find_floats(c, op, scratch)
+            address = scratch.data.value or 0
+            for target in targets:
+                memmove(target, ctypes.c_void_p(address), c_size)
+                address += size
+            return vectors
+
+        return take
+
+    return room
