@@ -173,8 +173,8 @@ class Encoder(LaneCase):
         class Scaled:  # a model that does not normalise
             _dim = 64
 
-            def embed(self, texts, *, out, **_):
-                out[...] = rows[: len(texts)]
+            def embed(self, texts, **_):
+                return rows[: len(texts)].copy()
 
         encoder = anelane.SentenceEncoder.__new__(anelane.SentenceEncoder)
         encoder.model = Scaled()
@@ -188,9 +188,10 @@ class Encoder(LaneCase):
             "with anelane.SentenceEncoder(sys.argv[1], engine='soft', lock_dir=sys.argv[2]) as e:\n"
             "    e.encode(['a'] * 5, batch_size=2)\n"
             "    e.encode(['a'] * 5, 2, True, True)\n"
+            "    e.encode(['a'] * 3, show_progress=True)\n"
             "    lane = e.lane\n"
             "print(lane.closed)", self.tiny, self.folder("own"))
-        self.assertEqual((code, out, err), (0, "True\n", "\r2/5 texts\r4/5 texts\r5/5 texts\n"))
+        self.assertEqual((code, out, err), (0, "True\n", "\r2/5 texts\r4/5 texts\r5/5 texts\n\r3/3 texts\n"))
 
 
 if __name__ == "__main__":

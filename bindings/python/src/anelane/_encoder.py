@@ -65,26 +65,32 @@ class SentenceEncoder:
         if batch_size < 1:
             raise errors.make(errors.INVALID_ARGUMENT, f"batch_size is {batch_size}")
         many = [texts] if isinstance(texts, str) else list(texts)
-        out = np.empty((len(many), self.model._dim), np.float32)
-        for first in range(0, len(many), batch_size):
-            batch = slice(first, min(first + batch_size, len(many)))
+        if 0 < len(many) <= batch_size:
+            out = self.model.embed(many, timeout=timeout, retry=retry)
+            if show_progress:
+                _tell(len(many), len(many))
+        else:
+            out = np.empty((len(many), self.model._dim), np.float32)
+            self._embed_in_batches(many, batch_size, out, show_progress, timeout, retry)
+        if show_progress and many:
+            print(file=sys.stderr)
+        if normalize and not self._gives_unit_length:
+            self._gives_unit_length = _normalize(np, out) and len(many) > 0
+        return out[0] if isinstance(texts, str) else out  # type: ignore[no-any-return]
+
+    def _embed_in_batches(self, texts: list[str], size: int, out: FloatArray, show_progress: bool, timeout: float | None,
+                          retry: Retry) -> None:
+        for first in range(0, len(texts), size):
+            batch = slice(first, min(first + size, len(texts)))
             try:
-                if batch.stop - first == len(many):
-                    self.model.embed(many, out=out, timeout=timeout, retry=retry)
-                else:
-                    self.model.embed(many[batch], out=out[batch], timeout=timeout, retry=retry)
+                self.model.embed(texts[batch], out=out[batch], timeout=timeout, retry=retry)
             except errors.Error as error:
                 if error.item is not None and first:  # counted in its batch
                     error.item += first
                     error.message = f"text {error.item}: {error.message}"
                 raise
             if show_progress:
-                print(f"\r{batch.stop}/{len(many)} texts", end="", file=sys.stderr, flush=True)
-        if show_progress and many:
-            print(file=sys.stderr)
-        if normalize and not self._gives_unit_length:
-            self._gives_unit_length = _normalize(np, out) and len(many) > 0
-        return out[0] if isinstance(texts, str) else out  # type: ignore[no-any-return]
+                _tell(batch.stop, len(texts))
 
     def close(self) -> None:
         """Retires the model, and closes the lane where it is the encoder's own. Again: nothing."""
@@ -97,6 +103,10 @@ class SentenceEncoder:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _tell(done: int, total: int) -> None:
+    print(f"\r{done}/{total} texts", end="", file=sys.stderr, flush=True)
 
 
 def _normalize(np: Any, rows: Any) -> bool:

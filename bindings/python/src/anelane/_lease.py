@@ -105,7 +105,8 @@ class Lease:
         quick = run_ns.get(self.shape, SLICE_NS) < _QUICK_NS
         if not (quick and self._run_at_once(tensors, count, results, begun, timeout)):
             start = partial(self._library.bare.start_run, self._handle, tensors, count)
-            run_to_end(self._library, start, lambda: results.take, timeout)
+            left = None if timeout is None else timeout - (now() - begun) / 1e9
+            run_to_end(self._library, start, lambda: results.take, left)
         run_ns[self.shape] = now() - begun
         return results.by_name()
 
