@@ -57,8 +57,11 @@ pub(crate) use functions;
 ///
 /// # Errors
 /// A `path` was given, which needs the feature `runtime`.
+///
+/// # Safety
+/// As with the feature `runtime`.
 #[cfg(not(feature = "runtime"))]
-pub fn load(path: Option<&core::ffi::CStr>) -> Result<(), LoadError> {
+pub unsafe fn load(path: Option<&core::ffi::CStr>) -> Result<(), LoadError> {
     match path {
         None => Ok(()),
         Some(_) => {
@@ -154,8 +157,12 @@ mod runtime {
     /// refused.
     ///
     /// # Errors
-    /// It cannot be loaded, or is not of a fitting version.
-    pub fn load(path: Option<&CStr>) -> Result<(), LoadError> {
+    /// It cannot be loaded, or has not all functions of the header.
+    ///
+    /// # Safety
+    /// What is named, here or in the environment, is a libanelane: its initialisers run, and its functions are taken to be
+    /// those of the header. Whether its ABI number fits is for the caller to ask.
+    pub unsafe fn load(path: Option<&CStr>) -> Result<(), LoadError> {
         let fits = |loaded: &Loaded| match path {
             Some(other) if other != loaded.path.as_c_str() => Err(LoadError(format!(
                 "{} is loaded already: load comes before everything else",

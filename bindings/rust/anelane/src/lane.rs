@@ -4,13 +4,14 @@
 //! Memory that the library lends (mapped ports, results of operations) ends with the close; so who looks at it is
 //! counted in one word, and the close waits for those who copy a result and refuses while a port is mapped.
 //!
-//! States of the word: open with so many readers and mappings, closed. Threads: any.
+//! States of the word: open with so many readers and mappings; closing, by so many calls at once; closed. A call that could
+//! not close (in a callback) opens it again, unless another one still may: the last one out decides. Threads: any.
 use crate::error::{check, Error, Result};
 use crate::info::{sized, Holder, LaneStats};
 use crate::input::{c_path, text_of};
 use crate::library::ready;
 use crate::model::{Loading, Model};
-use crate::operation::{self, Operation};
+use crate::operation::{Awaited, Operation, Start};
 use crate::{sys, Code, Deadline, LaneOptions, ModelOptions, Program};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,9 +23,11 @@ const CLOSE_BOUND: Duration = Duration::from_secs(10);
 /// Against a reader that was lost in a fork: copies take microseconds.
 const READERS_BOUND: Duration = Duration::from_secs(10);
 
-const CLOSED: u64 = 1 << 63;
-const MAPPING: u64 = 1 << 32;
 const READER: u64 = 1;
+const MAPPING: u64 = 1 << 24;
+const CLOSER: u64 = 1 << 48;
+const DONE: u64 = 1 << 62;
+const CLOSED: u64 = 1 << 63;
 
 pub(crate) struct LaneInner {
     raw: sys::anelane_lane,
@@ -57,22 +60,27 @@ impl LaneInner {
         }
     }
 
-    /// From open, with nobody who looks at lent memory, to closed.
+    /// From open, with nobody who looks at lent memory, to closing; or one more who closes, as the library has the words
+    /// for that. `leave` ends it.
     fn shut(&self) -> Result<()> {
         let start = Instant::now();
         loop {
             let word = self.word.load(Ordering::Relaxed);
+            let closing = (word | CLOSED) + CLOSER;
             if word & CLOSED != 0 {
-                return Ok(()); // the library has the words for that
+                if self.word.compare_exchange(word, closing, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                    return Ok(());
+                }
+                continue;
             }
-            let mapped = (word & !CLOSED) / MAPPING;
+            let mapped = word / MAPPING;
             if mapped != 0 {
                 let message =
                     format!("{mapped} mapped ports are in use: drop them before the lane is closed");
                 return Err(Error::invalid(&message));
             }
             if word == 0 {
-                if self.word.compare_exchange(0, CLOSED, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                if self.word.compare_exchange(0, closing, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                     return Ok(());
                 }
             } else if start.elapsed() > READERS_BOUND {
@@ -82,15 +90,20 @@ impl LaneInner {
         }
     }
 
+    fn leave(&self, done: bool) {
+        let left = |word: u64| {
+            let left = (word - CLOSER) | if done { DONE } else { 0 };
+            Some(if left == CLOSED { 0 } else { left })
+        };
+        let _ = self.word.fetch_update(Ordering::AcqRel, Ordering::Relaxed, left);
+    }
+
     fn close(&self, deadline: Deadline) -> Result<()> {
         self.shut()?;
         // SAFETY: nobody looks at memory that ends now.
         let closed = check(|error| unsafe { sys::anelane_lane_close(self.raw, deadline.ns(), error) });
-        if let Err(error) = &closed {
-            if error.code() == Code::WRONG_THREAD || error.code() == Code::FORKED {
-                self.word.store(0, Ordering::Release); // nothing was done
-            }
-        }
+        let nothing_done = [Code::WRONG_THREAD, Code::FORKED];
+        self.leave(!closed.as_ref().is_err_and(|error| nothing_done.contains(&error.code())));
         closed
     }
 }
@@ -214,15 +227,26 @@ impl Lane {
         options: &ModelOptions,
         deadline: impl Into<Deadline>,
     ) -> Result<Operation<Model>> {
-        let (path, deadline) = (c_path(path.as_ref())?, deadline.into().ns());
-        let (lane, raw) = (Arc::clone(&self.inner), self.inner.raw);
+        self.begin_load(Awaited, path.as_ref(), options, deadline.into())
+    }
+    pub(crate) fn begin_load<S: Start>(
+        &self,
+        start: S,
+        path: &Path,
+        options: &ModelOptions,
+        deadline: Deadline,
+    ) -> Result<S::Started<Model>> {
+        let (path, deadline, raw) = (c_path(path)?, deadline.ns(), self.inner.raw);
         options.with_raw(|options, progress| {
-            let loading = Loading { lane: Arc::clone(&lane), progress: progress.map(Arc::new) };
+            let loading = Loading { lane: Arc::clone(&self.inner), progress: progress.map(Arc::new) };
             // SAFETY: all pointers are valid for the call.
-            operation::start(lane, loading, |done, user, op, error| unsafe {
+            start.start(&self.inner, loading, |done, user, op, error| unsafe {
                 sys::anelane_start_load(raw, path.as_ptr(), options, deadline, done, user, op, error)
             })
         })?
+    }
+    pub(crate) fn inner(&self) -> &LaneInner {
+        &self.inner
     }
 
     /// What it holds and has done.
@@ -322,5 +346,24 @@ mod tests {
         });
         assert_eq!(lane.reading().err().unwrap().code(), Code::CLOSED);
         assert_eq!(lane.mapping().err().unwrap().code(), Code::CLOSED);
+    }
+
+    #[test]
+    fn who_could_not_close_opens_it_only_where_nobody_else_closes() {
+        let lane = lane();
+        lane.shut().unwrap();
+        lane.shut().unwrap();
+        lane.leave(false); // in a callback, while another thread is about to end the memory
+        assert!(lane.mapping().is_err() && lane.reading().is_err());
+        lane.leave(false);
+        assert!(lane.mapping().is_ok() && lane.reading().is_ok());
+        lane.shut().unwrap();
+        lane.shut().unwrap();
+        lane.leave(true);
+        lane.leave(false);
+        assert!(lane.mapping().is_err() && lane.reading().is_err());
+        lane.shut().unwrap();
+        lane.leave(false);
+        assert!(lane.mapping().is_err());
     }
 }

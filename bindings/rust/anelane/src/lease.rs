@@ -1,17 +1,19 @@
 //! A pinned shape, and runs on one's own tensors.
 //!
-//! One word says who is at the memory of the lease's ports: so many runs with the caller's tensors, or so many mapped
-//! ports, never both; and two things that stay: a port was mapped once (`WAS_MAPPED`), and nobody may look or run any
-//! more (`IN_DOUBT`: a run failed whose late reply may still be written; or the memory is looked at by others).
+//! One word says who is at the memory of the lease's ports: so many runs, and so many mapped ports, which are never both
+//! there but in a run that has borrowed all of them; no port can be mapped during a run. And two things that stay: a port
+//! was mapped once (`WAS_MAPPED`), and nobody may look or run any more (`IN_DOUBT`: a run failed whose late reply may
+//! still be written; or the memory is looked at by others).
 use crate::error::{check, Error, Result};
-use crate::mapping::{self, PortMap};
+use crate::mapping::{Look, PortMap, Refused};
 use crate::model::ModelInner;
-use crate::operation::{self, Operation, Outcome};
+use crate::operation::{Awaited, Operation, Outcome, Start};
 use crate::run::{Run, RunOutputs};
 use crate::{sys, Code, Deadline};
+use std::ops::Range;
 use std::ptr::{null_mut, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 const RUN: u64 = 1;
 const MAP: u64 = 1 << 24;
@@ -57,10 +59,12 @@ pub struct Lease {
     raw: sys::anelane_lease,
     shape: u32,
     word: AtomicU64,
+    /// The memory of all its ports, once one was mapped.
+    lent: OnceLock<Range<usize>>,
     model: Arc<ModelInner>,
 }
 
-/// A run with the caller's tensors, while it lasts.
+/// A run, while it lasts.
 struct Running<'a>(&'a Lease);
 
 impl Drop for Running<'_> {
@@ -71,7 +75,7 @@ impl Drop for Running<'_> {
 
 impl Lease {
     pub(crate) fn from_raw(raw: sys::anelane_lease, shape: u32, model: Arc<ModelInner>) -> Lease {
-        Lease { raw, shape, word: AtomicU64::new(0), model }
+        Lease { raw, shape, word: AtomicU64::new(0), lent: OnceLock::new(), model }
     }
     pub(crate) fn model(&self) -> &ModelInner {
         &self.model
@@ -139,28 +143,51 @@ impl Lease {
             0 => Ok(()),
             _ => Err(Error::invalid("a run of this lease is going on: map its ports before")),
         })?;
-        match self.map_counted(port) {
-            Ok((data, bytes)) => Ok(PortMap::new(data, bytes, port, self, open)),
+        match self.look_at(port) {
+            Ok((data, bytes, look)) => Ok(PortMap::new(data, bytes, look, self, open)),
             Err(error) => {
                 self.unmapped();
                 Err(error)
             }
         }
     }
-    fn map_counted(&self, port: u32) -> Result<(NonNull<u8>, usize)> {
+    /// The caller has counted it.
+    fn look_at(&self, port: u32) -> Result<(NonNull<u8>, usize, Look)> {
+        let (data, bytes) = self.port_memory(port)?;
+        let looks = self.model.looks();
+        let look = Look { lease: std::ptr::from_ref(self) as usize, port, lent: self.lent()? };
+        looks.add(&look).map_err(|refused| {
+            if refused == Refused::LentTwice {
+                self.doubt();
+            }
+            refused.error()
+        })?;
+        // It may have ended before others could know of the look: then the memory is the next lease's.
+        if let Err(ended) = self.port_memory(port) {
+            looks.remove(&look);
+            return Err(ended);
+        }
+        Ok((data, bytes, look))
+    }
+    fn lent(&self) -> Result<Range<usize>> {
+        if let Some(known) = self.lent.get() {
+            return Ok(known.clone());
+        }
+        let (mut start, mut end) = (usize::MAX, 0);
+        for port in self.model.ports(self.shape)? {
+            let (data, bytes) = self.port_memory(port.index)?;
+            start = start.min(data.as_ptr() as usize);
+            end = end.max(data.as_ptr() as usize + bytes);
+        }
+        Ok(self.lent.get_or_init(|| start..end).clone())
+    }
+    fn port_memory(&self, port: u32) -> Result<(NonNull<u8>, usize)> {
         let mut tensor = sys::anelane_tensor { data: null_mut(), bytes: 0, port: 0, reserved: 0 };
         // SAFETY: a place for a tensor.
         check(|error| unsafe { sys::anelane_lease_map(self.raw, port, &mut tensor, error) })?;
         let bytes = usize::try_from(tensor.bytes).map_err(|_| Error::invalid("the port is too large"))?;
         let data =
             NonNull::new(tensor.data.cast::<u8>()).ok_or_else(|| Error::invalid("the port has no memory"))?;
-        if !self.model.mapped().add(data.as_ptr() as usize, bytes) {
-            // Of this lease's own ports: a second look at the same. Else all its memory is another's still.
-            if maps(self.word.load(Ordering::Acquire)) == 1 {
-                self.doubt();
-            }
-            return Err(mapping::taken());
-        }
         Ok((data, bytes))
     }
 
@@ -196,18 +223,18 @@ impl Lease {
         outputs: &mut [&mut PortMap<'_>],
         deadline: impl Into<Deadline>,
     ) -> Result<()> {
-        if self.in_doubt() {
-            return Err(Error::lease_in_doubt());
-        }
         if !inputs.iter().all(|map| map.is_of(self)) || !outputs.iter().all(|map| map.is_of(self)) {
             return Err(Error::invalid("a mapped port is of another lease"));
         }
-        // They are counted once each: a PortMap cannot be borrowed twice.
-        if maps(self.word.load(Ordering::Acquire)) != (inputs.len() + outputs.len()) as u64 {
-            return Err(Error::invalid(
+        // They are counted once each: a PortMap cannot be borrowed twice. Nobody maps another one before the run has ended.
+        let given = (inputs.len() + outputs.len()) as u64;
+        self.enter(RUN, 0, |word| match maps(word) == given {
+            true => Ok(()),
+            false => Err(Error::invalid(
                 "every mapped port of the lease must be given, as the run may write to it",
-            ));
-        }
+            )),
+        })?;
+        let _running = Running(self);
         let raw = |maps: &[&mut PortMap<'_>]| -> Vec<_> {
             maps.iter().map(|map| tensor(map.port(), null_mut(), map.bytes())).collect()
         };
@@ -243,12 +270,20 @@ impl Lease {
         inputs: &[(u32, &[u8])],
         deadline: impl Into<Deadline>,
     ) -> Result<Operation<RunOutputs>> {
+        self.begin_run(Awaited, inputs, deadline.into())
+    }
+    pub(crate) fn begin_run<S: Start>(
+        &self,
+        start: S,
+        inputs: &[(u32, &[u8])],
+        deadline: Deadline,
+    ) -> Result<S::Started<RunOutputs>> {
         self.enter(RUN, 0, |word| match word & WAS_MAPPED {
             0 => Ok(()),
             _ => Err(Error::invalid("a port of this lease was mapped: take another lease for start_run")),
         })?;
         let _running = Running(self); // until it has begun: the library decides there whose memory is used
-        let deadline = deadline.into().ns();
+        let deadline = deadline.ns();
         let wanted =
             self.model.ports(self.shape)?.into_iter().filter(|port| port.is_output).map(|port| port.index);
         let context = Run { model: Arc::clone(&self.model), ports: wanted.collect() };
@@ -257,7 +292,7 @@ impl Lease {
             .map(|(port, bytes)| tensor(*port, bytes.as_ptr().cast_mut(), bytes.len()))
             .collect();
         // SAFETY: all pointers are valid for the call.
-        operation::start(Arc::clone(self.model.lane()), context, |done, user, op, error| unsafe {
+        start.start(self.model.lane(), context, |done, user, op, error| unsafe {
             sys::anelane_start_run(self.raw, inputs.as_ptr(), inputs.len(), deadline, done, user, op, error)
         })
     }

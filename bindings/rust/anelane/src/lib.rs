@@ -23,10 +23,12 @@
 //! ([`Model::embed`], [`Lane::load`]) wait as long as the lane's own bounds allow.
 //!
 //! **Futures.** Every `start_…` method gives an [`Operation`], which is a future for any executor (or none:
-//! [`Operation::wait`]). It ends exactly once. Dropping it cancels it.
+//! [`Operation::wait`]). It ends exactly once. Dropping it cancels it. Event loops that know descriptors have
+//! [`Lane::event_fd`] and the `queue_…` methods.
 //!
 //! **The library** is linked, or loaded at run time with the feature `runtime` ([`load_library`]).
 
+mod cancel;
 mod deadline;
 mod embeddings;
 mod error;
@@ -43,11 +45,13 @@ mod operation;
 mod options;
 mod program;
 mod progress;
+mod queue;
 mod retry;
 mod run;
 mod tokenizer;
 
 pub use anelane_sys as sys;
+pub use cancel::{cancel_all, Cancel};
 pub use deadline::Deadline;
 pub use embeddings::Embeddings;
 pub use error::{Error, Result};
@@ -61,8 +65,9 @@ pub use model::{inspect, Model};
 pub use numbers::{Class, Code, Dtype, Engine, LogLevel, ModelKind, WorkerMode};
 pub use operation::{Operation, Outcome};
 pub use options::{LaneOptions, ModelOptions};
-pub use program::{Layer, Program, Rung};
+pub use program::{mil_check, Layer, Program, Rung};
 pub use progress::Progress;
+pub use queue::{Completion, Queued};
 pub use retry::retry;
 pub use run::RunOutputs;
 pub use tokenizer::Tokenizer;
@@ -80,6 +85,11 @@ const _: () = {
     shared::<Operation<Lease>>();
     shared::<Operation<RunOutputs>>();
     shared::<Operation<()>>();
+    shared::<Queued<Embeddings>>();
+    shared::<Queued<Model>>();
+    shared::<Queued<Lease>>();
+    shared::<Queued<RunOutputs>>();
+    shared::<Queued<()>>();
     shared::<Error>();
     const fn borrowed<T: Send + Sync>() {}
     borrowed::<PortMap<'_>>();

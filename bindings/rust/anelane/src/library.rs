@@ -11,8 +11,10 @@ use std::sync::OnceLock;
 
 static READY: OnceLock<()> = OnceLock::new();
 
-fn load(path: Option<&CStr>) -> Result<()> {
-    sys::load(path).map_err(|error| {
+/// What `path` names must be a libanelane.
+unsafe fn load(path: Option<&CStr>) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { sys::load(path) }.map_err(|error| {
         Error::own(Code::ENGINE_UNAVAILABLE, "ENGINE_UNAVAILABLE", &error.to_string()).with_source(error)
     })?;
     // SAFETY: takes nothing and always answers.
@@ -34,7 +36,8 @@ pub(crate) fn ready() -> Result<()> {
     if READY.get().is_some() {
         return Ok(());
     }
-    load(None)
+    // SAFETY: what the environment names is trusted, as it is by the loader of a program that links the library.
+    unsafe { load(None) }
 }
 
 /// With the feature `runtime`: loads the C library from `path`, before anything else is used. Without this call it is
@@ -44,8 +47,13 @@ pub(crate) fn ready() -> Result<()> {
 /// # Errors
 /// [`Code::ENGINE_UNAVAILABLE`]: it cannot be loaded, another one is loaded already, or this crate was built to link
 /// it. [`Code::PROTOCOL`]: it is of another version.
-pub fn load_library(path: impl AsRef<Path>) -> Result<()> {
-    load(Some(&crate::input::c_path(path.as_ref())?))
+///
+/// # Safety
+/// The file is a libanelane: its initialisers run, and its functions are taken to be those of the header.
+pub unsafe fn load_library(path: impl AsRef<Path>) -> Result<()> {
+    let path = crate::input::c_path(path.as_ref())?;
+    // SAFETY: the caller's promise.
+    unsafe { load(Some(&path)) }
 }
 
 /// `"0.1.0+<build>"` of the C library.
@@ -78,7 +86,7 @@ unsafe extern "C" fn on_line(user: *mut c_void, level: sys::anelane_log_level, l
 /// several at once; it must not block or call back into the library. It is kept for as long as the process lives.
 ///
 /// # Errors
-/// [`Code::INVALID_ARGUMENT`]: a lane is open already.
+/// [`Code::INVALID_ARGUMENT`]: a lane was opened already, or the level is none of the library's.
 pub fn set_log(least: LogLevel, log: impl Fn(LogLevel, &str) + Send + Sync + 'static) -> Result<()> {
     ready()?;
     let kept: *mut Log = Box::into_raw(Box::new(Box::new(log)));
@@ -87,7 +95,12 @@ pub fn set_log(least: LogLevel, log: impl Fn(LogLevel, &str) + Send + Sync + 'st
     if set.is_err() {
         // SAFETY: the library did not take it.
         drop(unsafe { Box::from_raw(kept) });
-        return Err(Error::invalid("the log is set before the first lane is opened"));
     }
-    Ok(())
+    // The C function tells a status only.
+    set.map_err(|error| match error.code() {
+        Code::INVALID_ARGUMENT => Error::invalid(
+            "the log is set before the first lane is opened, at one of the levels that the library knows",
+        ),
+        _ => error,
+    })
 }

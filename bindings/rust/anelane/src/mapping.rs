@@ -4,38 +4,59 @@
 //!   the worker, by taking every mapping of the lease by `&mut` for a run, and by ending them for good when a run
 //!     failed, as a late reply may still come;
 //!   the library, which ends the memory with the lane: a mapping keeps the lane open (lane.rs);
-//!   other leases: a lease that nobody used expires by itself, and the library lends its memory to the next. `Ranges`
-//!     knows what is looked at, and refuses the next;
+//!   other leases: a lease that nobody used expires by itself, and the library lends its memory, all ports of it, to the
+//!     next. `Looks` knows whose memory is looked at, and refuses the next, which cannot run then either;
 //!   runs with tensors of the caller's, which may pass through the same memory: refused while a port is mapped
 //!     (lease.rs).
 use crate::error::{Error, Result};
 use crate::lane::Pin;
 use crate::lease::Lease;
 use crate::Code;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Memory of one model's workers that mapped ports look at.
+/// Who looks at the memory of one model's workers.
 #[derive(Default)]
-pub(crate) struct Ranges(Mutex<Vec<(usize, usize)>>);
+pub(crate) struct Looks(Mutex<Vec<Look>>);
 
-impl Ranges {
-    fn list(&self) -> MutexGuard<'_, Vec<(usize, usize)>> {
+/// At one port, but what counts is all that the library lent to the lease.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// The lease's address, which stays as long as its ports are mapped.
+    pub(crate) lease: usize,
+    pub(crate) port: u32,
+    pub(crate) lent: Range<usize>,
+}
+
+/// Why there cannot be another look.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    MappedAlready,
+    LentTwice,
+}
+
+impl Looks {
+    fn list(&self) -> MutexGuard<'_, Vec<Look>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    /// False: somebody looks at a part of it.
-    pub(crate) fn add(&self, start: usize, bytes: usize) -> bool {
+    pub(crate) fn add(&self, look: &Look) -> std::result::Result<(), Refused> {
         let mut list = self.list();
-        let end = start + bytes;
-        if list.iter().any(|&(other, other_end)| start < other_end && other < end) {
-            return false;
+        for other in list.iter() {
+            let meets = look.lent.start < other.lent.end && other.lent.start < look.lent.end;
+            if meets && other.lease != look.lease {
+                return Err(Refused::LentTwice);
+            }
+            if meets && other.port == look.port {
+                return Err(Refused::MappedAlready);
+            }
         }
-        list.push((start, end));
-        true
+        list.push(look.clone());
+        Ok(())
     }
-    fn remove(&self, start: usize) {
+    pub(crate) fn remove(&self, look: &Look) {
         let mut list = self.list();
-        if let Some(index) = list.iter().position(|&(other, _)| other == start) {
+        if let Some(index) = list.iter().position(|other| other == look) {
             list.swap_remove(index);
         }
     }
@@ -55,7 +76,7 @@ elements! { u8 i8 u16 i16 u32 i32 f32 }
 pub struct PortMap<'lease> {
     data: NonNull<u8>,
     bytes: usize,
-    port: u32,
+    look: Look,
     lease: &'lease Lease,
     _open: Pin<'lease>,
 }
@@ -67,20 +88,20 @@ unsafe impl Send for PortMap<'_> {}
 unsafe impl Sync for PortMap<'_> {}
 
 impl<'lease> PortMap<'lease> {
-    /// `data` is in the ranges of the lease's model, and counted in the lease.
+    /// `look` is among those of the lease's model, and counted in the lease.
     pub(crate) fn new(
         data: NonNull<u8>,
         bytes: usize,
-        port: u32,
+        look: Look,
         lease: &'lease Lease,
         open: Pin<'lease>,
     ) -> PortMap<'lease> {
-        PortMap { data, bytes, port, lease, _open: open }
+        PortMap { data, bytes, look, lease, _open: open }
     }
     /// The port's number.
     #[must_use]
     pub fn port(&self) -> u32 {
-        self.port
+        self.look.port
     }
     /// How many bytes it has.
     #[must_use]
@@ -123,21 +144,27 @@ impl<'lease> PortMap<'lease> {
 
 impl Drop for PortMap<'_> {
     fn drop(&mut self) {
-        self.lease.model().mapped().remove(self.data.as_ptr() as usize);
+        self.lease.model().looks().remove(&self.look);
         self.lease.unmapped();
     }
 }
 
 impl std::fmt::Debug for PortMap<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PortMap").field("port", &self.port).field("bytes", &self.bytes).finish()
+        f.debug_struct("PortMap").field("port", &self.port()).field("bytes", &self.bytes).finish()
     }
 }
 
-/// Another lease's mapping, of one that expired, still looks at the memory.
-pub(crate) fn taken() -> Error {
-    let message = "a mapping of a lease that has expired, or of the same port, is still in use: drop it and take a new lease";
-    Error::own(Code::RESOURCES_EXHAUSTED, "RESOURCES_EXHAUSTED", message)
+impl Refused {
+    pub(crate) fn error(&self) -> Error {
+        let message = match self {
+            Refused::MappedAlready => "the port is mapped already: use that mapping, or drop it first",
+            Refused::LentTwice => {
+                "a mapping of a lease that has expired is still in use: drop it and take a new lease"
+            }
+        };
+        Error::own(Code::RESOURCES_EXHAUSTED, "RESOURCES_EXHAUSTED", message)
+    }
 }
 
 #[cfg(test)]
@@ -145,14 +172,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_that_meet_are_refused_and_neighbours_are_not() {
-        let ranges = Ranges::default();
-        assert!(ranges.add(100, 10));
-        for (start, bytes) in [(100, 10), (95, 6), (109, 1), (90, 100), (103, 2)] {
-            assert!(!ranges.add(start, bytes), "{start} {bytes}");
+    fn what_was_lent_to_two_is_looked_at_by_one() {
+        let looks = Looks::default();
+        let look = |lease, port, lent| Look { lease, port, lent };
+        let first = look(1, 0, 100..110);
+        looks.add(&first).unwrap();
+        looks.add(&look(1, 1, 100..110)).unwrap();
+        assert_eq!(looks.add(&look(1, 0, 100..110)), Err(Refused::MappedAlready));
+        for lent in [100..110, 95..101, 109..110, 90..190, 103..105] {
+            assert_eq!(looks.add(&look(2, 2, lent)), Err(Refused::LentTwice));
         }
-        assert!(ranges.add(110, 10) && ranges.add(90, 10));
-        ranges.remove(100);
-        assert!(ranges.add(100, 10) && !ranges.add(119, 1));
+        looks.add(&look(2, 0, 110..120)).unwrap();
+        looks.add(&look(3, 0, 90..100)).unwrap();
+        looks.remove(&first);
+        assert_eq!(looks.add(&look(2, 0, 100..110)), Err(Refused::LentTwice)); // port 1 is still looked at
+        looks.remove(&look(1, 1, 100..110));
+        looks.add(&look(2, 0, 100..110)).unwrap();
     }
 }

@@ -5,8 +5,8 @@ use crate::info::{sized, ModelInfo, Port};
 use crate::input::{c_path, tokens, Texts};
 use crate::lane::LaneInner;
 use crate::lease::Lease;
-use crate::mapping::Ranges;
-use crate::operation::{self, Operation, Outcome};
+use crate::mapping::Looks;
+use crate::operation::{Awaited, Operation, Outcome, Start};
 use crate::progress::Registered;
 use crate::{library, sys, Code, Deadline};
 use std::path::Path;
@@ -19,7 +19,7 @@ pub struct ModelInner {
     raw: sys::anelane_model,
     lane: Arc<LaneInner>,
     dim: usize,
-    mapped: Ranges,
+    looks: Looks,
     _progress: Option<Arc<Registered>>,
 }
 
@@ -27,8 +27,8 @@ impl ModelInner {
     pub(crate) fn lane(&self) -> &Arc<LaneInner> {
         &self.lane
     }
-    pub(crate) fn mapped(&self) -> &Ranges {
-        &self.mapped
+    pub(crate) fn looks(&self) -> &Looks {
+        &self.looks
     }
     pub(crate) fn ports(&self, shape: u32) -> Result<Vec<Port>> {
         let mut raw = [sized!(anelane_port); 4];
@@ -115,7 +115,7 @@ impl Model {
         progress: Option<Arc<Registered>>,
     ) -> Result<Model> {
         // The owner first: whatever fails from here on retires it.
-        let mut inner = ModelInner { raw, lane, dim: 0, mapped: Ranges::default(), _progress: progress };
+        let mut inner = ModelInner { raw, lane, dim: 0, looks: Looks::default(), _progress: progress };
         inner.dim = info_of(raw)?.dim as usize;
         Ok(Model { inner: Arc::new(inner) })
     }
@@ -148,9 +148,12 @@ impl Model {
     /// # Errors
     /// It could not be started.
     pub fn start_retire(&self, deadline: impl Into<Deadline>) -> Result<Operation<()>> {
-        let (raw, deadline) = (self.inner.raw, deadline.into().ns());
+        self.begin_retire(Awaited, deadline.into())
+    }
+    pub(crate) fn begin_retire<S: Start>(&self, start: S, deadline: Deadline) -> Result<S::Started<()>> {
+        let (raw, deadline) = (self.inner.raw, deadline.ns());
         // SAFETY: all pointers are valid for the call.
-        operation::start(Arc::clone(&self.inner.lane), (), |done, user, op, error| unsafe {
+        start.start(&self.inner.lane, (), |done, user, op, error| unsafe {
             sys::anelane_start_retire(raw, deadline, done, user, op, error)
         })
     }
@@ -192,10 +195,18 @@ impl Model {
     /// # Errors
     /// It could not be started.
     pub fn start_lease(&self, shape: u32, deadline: impl Into<Deadline>) -> Result<Operation<Lease>> {
-        let (raw, deadline) = (self.inner.raw, deadline.into().ns());
+        self.begin_lease(Awaited, shape, deadline.into())
+    }
+    pub(crate) fn begin_lease<S: Start>(
+        &self,
+        start: S,
+        shape: u32,
+        deadline: Deadline,
+    ) -> Result<S::Started<Lease>> {
+        let (raw, deadline) = (self.inner.raw, deadline.ns());
         let context = (Arc::clone(&self.inner), shape);
         // SAFETY: all pointers are valid for the call.
-        operation::start(Arc::clone(&self.inner.lane), context, |done, user, op, error| unsafe {
+        start.start(&self.inner.lane, context, |done, user, op, error| unsafe {
             sys::anelane_start_lease(raw, shape, deadline, done, user, op, error)
         })
     }
@@ -303,10 +314,18 @@ impl Model {
         texts: &[T],
         deadline: impl Into<Deadline>,
     ) -> Result<Operation<Embeddings>> {
-        let (c_texts, deadline) = (Texts::new(texts)?, deadline.into().ns());
+        self.begin_embed(Awaited, texts, deadline.into())
+    }
+    pub(crate) fn begin_embed<S: Start, T: AsRef<str>>(
+        &self,
+        start: S,
+        texts: &[T],
+        deadline: Deadline,
+    ) -> Result<S::Started<Embeddings>> {
+        let (c_texts, deadline) = (Texts::new(texts)?, deadline.ns());
         let context = Arc::clone(&self.inner);
         // SAFETY: all pointers are valid for the call.
-        operation::start(Arc::clone(&self.inner.lane), context, |done, user, op, error| unsafe {
+        start.start(&self.inner.lane, context, |done, user, op, error| unsafe {
             let raw = self.inner.raw;
             sys::anelane_start_embed_texts(
                 raw,
@@ -329,10 +348,18 @@ impl Model {
         items: &[T],
         deadline: impl Into<Deadline>,
     ) -> Result<Operation<Embeddings>> {
-        let (items, deadline) = (tokens(items), deadline.into().ns());
+        self.begin_embed_ids(Awaited, items, deadline.into())
+    }
+    pub(crate) fn begin_embed_ids<S: Start, T: AsRef<[i32]>>(
+        &self,
+        start: S,
+        items: &[T],
+        deadline: Deadline,
+    ) -> Result<S::Started<Embeddings>> {
+        let (items, deadline) = (tokens(items), deadline.ns());
         let context = Arc::clone(&self.inner);
         // SAFETY: all pointers are valid for the call.
-        operation::start(Arc::clone(&self.inner.lane), context, |done, user, op, error| unsafe {
+        start.start(&self.inner.lane, context, |done, user, op, error| unsafe {
             sys::anelane_start_embed(
                 self.inner.raw,
                 items.as_ptr(),

@@ -1,9 +1,25 @@
 //! A model of one's own programs in memory: what program.json says in a folder (docs/programs.md).
 use crate::error::Result;
-use crate::input::c_text;
-use crate::sys;
+use crate::input::{c_path, c_text, text_of};
+use crate::{library, sys};
 use std::ffi::CString;
+use std::path::Path;
 use std::ptr::null;
+
+/// What can be said of one MIL text without a lane, as JSON (`anelane_mil_check` says what is in it): what it takes and
+/// gives, and what compilers would object to. `weights` is the path of its weight file.
+///
+/// # Errors
+/// [`Code::IO`](crate::Code::IO): a file cannot be read. What is wrong with the text is in the answer.
+pub fn mil_check(path: impl AsRef<Path>, weights: Option<&Path>) -> Result<String> {
+    library::ready()?;
+    let (path, weights) = (c_path(path.as_ref())?, weights.map(c_path).transpose()?);
+    let weights = weights.as_ref().map_or(null(), |weights| weights.as_ptr());
+    // SAFETY: C strings or null; text_of gives a buffer and its size.
+    text_of(|buf, cap, len, error| unsafe {
+        sys::anelane_mil_check(path.as_ptr(), weights, buf, cap, len, error)
+    })
+}
 
 /// All rungs, with as many layers each.
 #[derive(Clone, Debug, Default)]

@@ -5,8 +5,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{mpsc, Arc, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
 use std::thread;
+use std::time::Duration;
 use support::*;
 
 #[derive(Default)]
@@ -49,8 +50,7 @@ fn everything_can_be_awaited() {
     assert_eq!(nowhere.err().unwrap().code(), Code::IO);
     let model = lane.load(temp.tiny()).unwrap();
     assert_eq!(model.start_lease(100, none()).err().unwrap().code(), Code::SHAPE_UNKNOWN);
-    let mut op =
-        model.start_lease(256, anelane::Deadline::after(std::time::Duration::from_micros(1))).unwrap();
+    let mut op = model.start_lease(256, anelane::Deadline::after(Duration::from_micros(1))).unwrap();
     let error = op.wait(BOUND).err().unwrap();
     assert!([Code::SHAPE_COMPILING, Code::DEADLINE_EXCEEDED].contains(&error.code()), "{error}");
     assert_eq!(block_on(op).err().unwrap().code(), Code::INVALID_ARGUMENT); // taken already
@@ -237,6 +237,39 @@ fn wakers_may_do_anything() {
         drop(waker);
         assert!(soon(|| everything.lock().unwrap().is_none()));
         assert!(soon(|| !anelane::holder(Some(&folder)).unwrap().held));
+    }
+}
+
+/// An executor's waker may take its time to be cloned; other ends are told meanwhile.
+#[test]
+fn a_waker_is_cloned_where_nobody_waits_for_it() {
+    struct Slow {
+        other: Mutex<Operation<anelane::Embeddings>>,
+        bounded: AtomicUsize,
+    }
+    unsafe fn slow(data: *const ()) -> RawWaker {
+        // SAFETY: the test's own, which outlives its wakers.
+        let slow = unsafe { &*data.cast::<Slow>() };
+        let other = slow.other.lock().unwrap();
+        let start = std::time::Instant::now();
+        while !other.is_ended() && start.elapsed() < Duration::from_secs(20) {
+            thread::yield_now();
+        }
+        slow.bounded.store(usize::from(other.is_ended()), Ordering::SeqCst);
+        RawWaker::new(data, &TABLE)
+    }
+    const TABLE: RawWakerVTable = RawWakerVTable::new(slow, |_| (), |_| (), |_| ());
+    let w = World::new();
+    w.model.admit(128, none()).unwrap();
+    let mut first = w.model.start_embed(&["hello"; 40], none()).unwrap();
+    let other = Mutex::new(w.model.start_embed(&["hello"; 40], none()).unwrap());
+    let slow = Slow { other, bounded: AtomicUsize::new(9) };
+    // SAFETY: as the table says; nothing is owned.
+    let waker = unsafe { Waker::from_raw(RawWaker::new(std::ptr::from_ref(&slow).cast(), &TABLE)) };
+    let polled = poll(&mut first, &waker);
+    assert_ne!(slow.bounded.load(Ordering::SeqCst), 0, "the end of the other was not told meanwhile");
+    if polled.is_pending() {
+        assert_eq!(first.wait(BOUND).unwrap().len(), 40);
     }
 }
 

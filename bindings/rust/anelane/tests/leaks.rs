@@ -38,7 +38,7 @@ const SLACK: usize = 4 << 20;
 
 fn careless(w: &World, long: &str, i: usize) {
     let model = &w.model;
-    match i % 10 {
+    match i % 12 {
         kind @ 0..=1 => drop(model.embed_ids(&[[2, 40 + kind as i32, 3]], none()).unwrap()),
         2 => drop(model.embed(&["hello"]).unwrap()),
         3 => drop(model.start_embed(&["hello"], none()).unwrap()), // before its end
@@ -62,7 +62,22 @@ fn careless(w: &World, long: &str, i: usize) {
             let (x, mask) = (vec![0; ports[0].bytes], vec![0; ports[1].bytes]);
             drop(lease.start_run(&[(0, &x), (1, &mask)], none()).unwrap().wait(BOUND).unwrap());
         }
-        _ => drop(block_on(model.start_lease(128, none()).unwrap()).unwrap()),
+        9 => drop(block_on(model.start_lease(128, none()).unwrap()).unwrap()),
+        10 => {
+            let mut queued = model.queue_embed(&["hello"], none(), i).unwrap();
+            let _dropped = model.queue_lease(128, none(), i).unwrap();
+            drop(queued.wait(BOUND).unwrap());
+            let mut named = 0;
+            assert!(soon(|| {
+                named += usize::from(w.lane.next_completion().unwrap().is_some_and(|c| c.is_of(&queued)));
+                named == 1
+            }));
+            drop(w.lane.event_fd().unwrap());
+        }
+        _ => {
+            let many: Vec<_> = (0..3).map(|_| model.start_embed(&["hello"], none()).unwrap()).collect();
+            anelane::cancel_all(&many);
+        }
     }
 }
 

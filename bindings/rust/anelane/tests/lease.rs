@@ -1,6 +1,8 @@
 //! Leases, runs with one's own tensors, and runs in mapped ports: that slices are what they say, whatever happens.
 mod support;
 use anelane::{f16_from_f32, f32_from_f16, Code, Deadline, Lease, Model, ModelOptions};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use support::*;
 
 /// Activations as one's own tensors: (x, mask).
@@ -118,6 +120,23 @@ fn an_expired_lease_keeps_its_slices_to_itself() {
         }
     }
     assert!(met, "the memory of the expired lease was lent to nobody");
+    // Nor at another port of it, as a run would use all ports.
+    drop(fresh);
+    let mut fresh = Vec::new();
+    for _ in 0..6 {
+        fresh.push(w.model.lease(128, none()).unwrap());
+    }
+    let (x, mask) = tensors(&w.model);
+    let mut refused = 0;
+    for lease in &fresh {
+        let looked = lease.map(1).map(|mut mask| mask.as_mut_slice::<u8>().unwrap().fill(0));
+        let ran = lease.run(&[(0, &x), (1, &mask)], &mut [], none());
+        if looked.is_err_and(|error| error.message().contains("expired")) {
+            assert_eq!(ran.err().unwrap().code(), Code::LEASE_EXPIRED);
+            refused += 1;
+        }
+    }
+    assert_eq!((refused, look.as_slice::<u8>().unwrap()[0]), (1, 55));
     assert_eq!(look.as_slice::<u8>().unwrap()[0], 55);
     drop(look);
     let (x, mask) = tensors(&w.model);
@@ -155,6 +174,42 @@ fn soon_error(mut call: impl FnMut() -> anelane::Result<()>) -> anelane::Error {
         found.is_some()
     }));
     found.unwrap()
+}
+
+#[test]
+fn no_port_is_mapped_while_a_run_uses_them() {
+    let w = World::new();
+    let lease = w.model.lease(128, none()).unwrap();
+    let (x_bytes, _) = tensors(&w.model);
+    let (mut x, mut mask) = (lease.map(0).unwrap(), lease.map(1).unwrap());
+    x.as_mut_slice::<u8>().unwrap().copy_from_slice(&x_bytes);
+    mask.as_mut_slice::<u8>().unwrap().fill(0);
+    // The output, which every run writes: mapped by another thread again and again.
+    let (refused, over) = (AtomicUsize::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                match lease.map(2) {
+                    Ok(y) => assert!(y.as_slice::<u8>().is_ok()),
+                    Err(error) => {
+                        assert!(error.message().contains("a run of this lease is going on"), "{error}");
+                        refused.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+                std::thread::yield_now();
+            }
+        });
+        let mut runs = 0;
+        while refused.load(Ordering::Relaxed) == 0 && runs < 5000 {
+            match lease.run_mapped(&mut [&mut x, &mut mask], &mut [], none()) {
+                Ok(()) => runs += 1,
+                Err(error) => assert!(error.message().contains("every mapped port"), "{error}"),
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    assert!(refused.into_inner() > 0, "a port was mapped during a run each time");
+    lease.run_mapped(&mut [&mut x, &mut mask], &mut [], none()).unwrap();
 }
 
 #[test]
@@ -200,6 +255,16 @@ fn programs_from_memory_are_models_like_others() {
         std::fs::read_dir(root).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     assert!(names.len() > 2 && shapes.contains(&64), "{names:?} {shapes:?}");
     let (mil, weights) = (text("up_64.mil"), file("up.bin"));
+    let checked = |weights: Option<&str>| {
+        let weights = weights.map(|name| Path::new(root).join(name));
+        anelane::mil_check(Path::new(root).join("up_64.mil"), weights.as_deref())
+    };
+    let told = checked(Some("up.bin")).unwrap();
+    assert!(told.contains(r#""error":null"#) && told.contains(r#""operations""#), "{told}");
+    let told = checked(None).unwrap(); // which it needs
+    assert!(!told.contains(r#""error":null"#), "{told}");
+    assert_eq!(checked(Some("none.bin")).err().unwrap().code(), Code::IO);
+    assert_eq!(anelane::mil_check("/nowhere", None).err().unwrap().code(), Code::IO);
     let layer = anelane::Layer { mil: &mil, weights: Some(&weights), connect: Vec::new() };
     let program = anelane::Program { rungs: vec![anelane::Rung { shape: 64, layers: vec![layer] }] };
     let model = lane.load_program(&program, &ModelOptions::new().name("up"), none()).unwrap();

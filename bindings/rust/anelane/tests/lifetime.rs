@@ -31,6 +31,14 @@ fn used_after_the_close() {
         model.retire(none()).err(),
         lease.run(&[], &mut [], none()).err(),
         lease.map(0).err(),
+        lane.event_fd().err(),
+        lane.next_completion().err(),
+        lane.queue_load(temp.tiny(), &ModelOptions::new(), none(), 0).err(),
+        model.queue_embed(&["x"], none(), 0).err(),
+        model.queue_embed_ids(&[[2, 3]], none(), 0).err(),
+        model.queue_lease(128, none(), 0).err(),
+        model.queue_retire(none(), 0).err(),
+        lease.queue_run(&[], none(), 0).err(),
     ];
     for (i, error) in errors.into_iter().enumerate() {
         let error = error.unwrap_or_else(|| panic!("call {i} worked"));
@@ -143,6 +151,8 @@ fn child_that_forks() {
             w.model.lease(128, none()).err(),
             lease.run(&[], &mut [], none()).err(),
             lease.map(0).err(),
+            w.lane.event_fd().err(),
+            w.lane.next_completion().err(),
             anelane::inspect(w.temp.tiny()).err(),
             Lane::open(&LaneOptions::new().lock_dir(w.temp.join("lane")), none()).err(),
             w.lane.close(BOUND).err(),
@@ -151,7 +161,7 @@ fn child_that_forks() {
             codes.push(answer.err());
         }
         let forked =
-            codes.len() == 9 && codes.iter().all(|e| e.as_ref().is_some_and(|e| e.code() == Code::FORKED));
+            codes.len() == 11 && codes.iter().all(|e| e.as_ref().is_some_and(|e| e.code() == Code::FORKED));
         let World { model, lane, temp } = w;
         drop((op, lease, model, lane));
         std::mem::forget(temp);
@@ -183,10 +193,14 @@ fn a_forked_child_is_told_so_and_ends_well() {
 #[ignore = "run by the_log_goes_where_it_is_told_to"]
 fn child_with_a_log() {
     use std::sync::{Arc, Mutex};
+    let unknown = anelane::set_log(anelane::LogLevel(99), |_, _| ()).err().unwrap();
+    assert_eq!(unknown.code(), Code::INVALID_ARGUMENT);
+    assert!(unknown.message().contains("levels"), "{unknown}");
     let lines = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&lines);
     anelane::set_log(anelane::LogLevel::INFO, move |level, line| {
-        kept.lock().unwrap().push((level, line.to_owned()))
+        kept.lock().unwrap().push((level, line.to_owned()));
+        std::panic::resume_unwind(Box::new("planned")); // goes no further
     })
     .unwrap();
     let w = World::new();

@@ -38,13 +38,15 @@ fn child_of_the_tests() {
                 anelane::holder(None).err(),
                 anelane::peek(None).err(),
                 anelane::replay("/").err(),
+                anelane::mil_check("/", None).err(),
                 anelane::Tokenizer::load("/").err(),
                 anelane::set_log(anelane::LogLevel::INFO, |_, _| ()).err(),
             ];
             assert!(all.iter().all(|e| e.as_ref().unwrap().code() == Code::ENGINE_UNAVAILABLE));
             assert_eq!(Deadline::after(std::time::Duration::from_secs(1)), Deadline::NOW);
             // It can still be named.
-            anelane::load_library(&real).unwrap();
+            // SAFETY: a libanelane.
+            unsafe { anelane::load_library(&real) }.unwrap();
             assert!(anelane::version().unwrap().starts_with("0."));
         }
         "foreign" => {
@@ -52,9 +54,11 @@ fn child_of_the_tests() {
             assert!(error.message().contains("another libanelane"), "{error}");
         }
         "named" => {
-            anelane::load_library(&real).unwrap();
-            anelane::load_library(&real).unwrap();
-            let error = anelane::load_library("/other").unwrap_err();
+            // SAFETY: a libanelane.
+            let load = |path: &str| unsafe { anelane::load_library(path) };
+            load(&real).unwrap();
+            load(&real).unwrap();
+            let error = load("/other").unwrap_err();
             assert!(error.message().contains("loaded already"), "{error}");
             assert!(anelane::version().is_ok());
         }
