@@ -196,7 +196,13 @@ Block<T> allocate(std::size_t count) noexcept {
   return Block<T>(static_cast<T*>(std::malloc((count == 0 ? 1 : count) * sizeof(T))));
 }
 inline Error no_memory() noexcept {
-  return {ANELANE_OUT_OF_MEMORY, "there is no memory for what this call makes"};
+  // Of the class that the library gives it.
+  anelane_error raw =
+      Error(ANELANE_OUT_OF_MEMORY, "there is no memory for what this call makes: free some, then ask again")
+          .raw();
+  raw.error_class = ANELANE_TRANSIENT;
+  raw.safe_to_retry = 1;
+  return Error(raw);
 }
 
 // The owner of a handle. Drop must do nothing for null.
@@ -299,7 +305,7 @@ class Texts {
       std::is_same_v<T, std::string> || std::is_same_v<T, std::string_view> || std::is_same_v<T, const char*>;
 
  public:
-  Texts(const char* one) noexcept : one_(one), data_(&one_), count_(1), kind_(Kind::kView) {}
+  Texts(const char* one) noexcept : one_c_(one), data_(&one_c_), count_(1), kind_(Kind::kC) {}
   Texts(std::string_view one) noexcept : one_(one), data_(&one_), count_(1), kind_(Kind::kView) {}
   Texts(const std::string& one) noexcept : data_(&one), count_(1), kind_(Kind::kString) {}
   Texts(std::initializer_list<std::string_view> list) noexcept
@@ -363,6 +369,7 @@ class Texts {
                                   : static_cast<const std::string_view*>(data_)[i];
   }
   std::string_view one_{};
+  const char* one_c_ = nullptr;
   const void* data_;
   std::size_t count_;
   Kind kind_;
@@ -389,9 +396,30 @@ struct LaneOptions : anelane_lane_options {
     anelane_lane_options_init(this, sizeof(anelane_lane_options));
   }
 };
+// While a shape becomes resident.
+struct Progress {
+  std::uint32_t shape = 0, layer = 0, layers = 0;
+  std::optional<std::chrono::milliseconds> left;  // nothing: nobody knows
+};
 struct ModelOptions : anelane_model_options {
   ModelOptions() noexcept : anelane_model_options() {
     anelane_model_options_init(this, sizeof(anelane_model_options));
+  }
+  // Calls `step(const Progress&)` on the completion thread. It stays the caller's, and has to live until the
+  // lane is closed. It must be noexcept.
+  template <class F>
+  ModelOptions& report_to(F& step) noexcept {
+    static_assert(std::is_nothrow_invocable_v<F&, const Progress&>,
+                  "the callable must be noexcept: void(const Progress&) noexcept");
+    progress = [](void* user, std::uint32_t shape, std::uint32_t layer, std::uint32_t layers,
+                  std::uint64_t ms_left) noexcept {
+      Progress now{shape, layer, layers, std::nullopt};
+      if (ms_left != 0)
+        now.left = std::chrono::milliseconds(static_cast<std::chrono::milliseconds::rep>(ms_left));
+      (*static_cast<F*>(user))(now);
+    };
+    progress_user = const_cast<void*>(static_cast<const void*>(std::addressof(step)));
+    return *this;
   }
 };
 
@@ -606,7 +634,8 @@ class Model : public detail::Owner<anelane_model, detail::drop_model> {
 class OperationRef {
  public:
   explicit OperationRef(anelane_op raw) noexcept : ref_(raw) {}
-  // Asks for the end CANCELLED. It ends once, in one way or the other.
+  anelane_op raw() const noexcept { return ref_; }
+  // Asks for the end CANCELLED. It ends once, in one way or the other. Many at once: cancel_all.
   void cancel() const noexcept { anelane_op_cancel(ref_); }
   // Its own status and error; PENDING: it has not ended by the deadline.
   Result<> wait(Deadline deadline = Deadline::none()) const noexcept {
@@ -689,6 +718,30 @@ class Operation : public detail::Owner<anelane_op, detail::drop_operation> {
  private:
   explicit Operation(anelane_op raw) noexcept : Owner(raw) {}
 };
+
+namespace detail {
+template <class Op>
+void cancel_each(Span<const Op> ops) noexcept {
+  anelane_op raw[256];
+  for (std::size_t begin = 0; begin < ops.size();) {
+    std::size_t count = 0;
+    while (count < std::size(raw) && begin < ops.size()) raw[count++] = ops[begin++].raw();
+    anelane_op_cancel_many(raw, count);
+  }
+}
+}  // namespace detail
+
+// Asks for the end of many operations at once, which costs the lane one wake-up for some hundreds instead of
+// one each. Those that have ended are passed over.
+inline void cancel_all(Span<const Pending> ops) noexcept {
+  detail::cancel_each(ops);
+}
+inline void cancel_all(Span<const Operation> ops) noexcept {
+  detail::cancel_each(ops);
+}
+inline void cancel_all(Span<const OperationRef> ops) noexcept {
+  detail::cancel_each(ops);
+}
 
 namespace detail {
 // Keeps a callable until the operation has ended, then calls it and gives everything back.
@@ -948,6 +1001,41 @@ class Tokenizer : public detail::Owner<anelane_tokenizer, detail::drop_tokenizer
 // ---------------------------------------------------------------- library
 inline const char* version() noexcept {
   return anelane_version();
+}
+namespace detail {
+// Keeps a callable for lines of the log.
+template <class F>
+struct Log {
+  F line;
+  static void on_line(void* user, anelane_log_level level, const char* text) noexcept {
+    static_cast<const Log*>(user)->line(level, std::string_view(text));
+  }
+};
+inline Result<> log_result(anelane_status status) noexcept {
+  if (status == ANELANE_OK) return {};
+  return Error(status, "the log is set before the first lane is opened, at a level of anelane.h");
+}
+}  // namespace detail
+
+// Where lines of the log of at least `least` go: nowhere, by default, and after set_log(nullptr). Before the
+// first lane is opened; INVALID_ARGUMENT later. `line(level, text)` is called on any thread of the library,
+// several at once, and is kept for as long as the process lives. It must be const and noexcept, and neither
+// block nor call the library.
+template <class F>
+Result<> set_log(F&& line, anelane_log_level least = ANELANE_LOG_INFO) noexcept {
+  using Callable = std::decay_t<F>;
+  static_assert(std::is_nothrow_invocable_v<const Callable&, anelane_log_level, std::string_view>,
+                "the callable must be noexcept: void(anelane_log_level, std::string_view) const noexcept");
+  static_assert(std::is_nothrow_constructible_v<Callable, F&&>,
+                "the callable must not throw when it is moved in");
+  std::unique_ptr<detail::Log<Callable>> log(new (std::nothrow) detail::Log<Callable>{std::forward<F>(line)});
+  if (!log) return detail::no_memory();
+  const anelane_status status = anelane_set_log(&detail::Log<Callable>::on_line, log.get(), least);
+  if (status == ANELANE_OK) (void)log.release();  // the library has it, and never says that it is done
+  return detail::log_result(status);
+}
+inline Result<> set_log(std::nullptr_t) noexcept {
+  return detail::log_result(anelane_set_log(nullptr, nullptr, ANELANE_LOG_OFF));
 }
 // What a MIL text takes and gives, and what compilers object to, as JSON. `weights` nullptr: no weight file.
 inline Result<Text> mil_check(const char* path, const char* weights = nullptr) noexcept {

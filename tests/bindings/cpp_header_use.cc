@@ -61,7 +61,16 @@ int use(int argc, char** argv) {
         operation->take_model() && operation->take_lease() && model->start_embed(items) &&
         model->start_embed_texts("a") && model->start_lease(128) && lane->start_load("x") &&
         lane->event_fd() && lane->next_completion() && lane->stats();
+  const anelane::Pending many[] = {*pending, *pending};
+  const std::vector<anelane::OperationRef> refs{operation->ref()};
+  anelane::cancel_all(many);
+  anelane::cancel_all({&*operation, 1});
+  anelane::cancel_all(refs);
   operation->release();
+  auto step = [](const anelane::Progress& now) noexcept { (void)now.left; };
+  all = all && lane->load("x", anelane::ModelOptions().report_to(step)) &&
+        anelane::set_log([](anelane_log_level, std::string_view) noexcept {}, ANELANE_LOG_WARN) &&
+        anelane::set_log(nullptr);
   const auto tokenizer = anelane::Tokenizer::load("x");
   all = all && tokenizer->tokenize("a", ids);
   return all && argc > 1 ? static_cast<int>(anelane::Vectors().rows()) : 1;
@@ -86,5 +95,26 @@ void planted(const anelane::Model& model) {
 #ifdef PLANTED_DANGLING_TEXTS
 anelane::Texts planted(const anelane::Texts& texts) {
   return texts;
+}
+#endif
+#ifdef PLANTED_THROWING_LOG
+auto planted() {
+  return anelane::set_log([](anelane_log_level, std::string_view) {});
+}
+#endif
+#ifdef PLANTED_CHANGING_LOG
+auto planted() {
+  return anelane::set_log([lines = 0](anelane_log_level, std::string_view) mutable noexcept { lines++; });
+}
+#endif
+#ifdef PLANTED_THROWING_PROGRESS
+void planted(anelane::ModelOptions& options) {
+  static auto step = [](const anelane::Progress&) {};
+  options.report_to(step);
+}
+#endif
+#ifdef PLANTED_TEMPORARY_PROGRESS
+void planted(anelane::ModelOptions& options) {
+  options.report_to([](const anelane::Progress&) noexcept {});
 }
 #endif

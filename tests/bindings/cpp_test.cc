@@ -86,9 +86,8 @@ class Cpp : public testing::Test {
     EXPECT_EQ(after.threads, before_.threads);
   }
   static std::string tiny() { return folder_ + "/tiny"; }
-  static Result<Lane> open() {
+  static Result<Lane> open(LaneOptions options = {}) {
     static const std::string lock = folder_ + "/lane";
-    LaneOptions options;
     options.engine = ANELANE_ENGINE_SOFT;
     options.lock_dir = lock.c_str();
     return Lane::open(options, kBound);
@@ -185,7 +184,29 @@ TEST_F(Cpp, ErrorsTellAllTheirFields) {
   EXPECT_GT(*cannot_wait.error().retry_after(), 0ms);
   EXPECT_EQ(cannot_wait.error().shape(), 256u);
 
+  // All that the C interface can say.
+  anelane_error raw{};
+  raw.struct_size = sizeof raw;
+  raw.status = ANELANE_LANE_BUSY;
+  raw.error_class = ANELANE_TRANSIENT;
+  raw.item = -1;
+  raw.holder_pid = 99;
+  raw.lane_id = 5;
+  std::memset(raw.model, 'm', sizeof raw.model);  // without NUL
+  const Error busy(raw);
+  EXPECT_EQ(busy.holder_pid(), 99u);
+  EXPECT_EQ(busy.lane_id(), 5u);
+  EXPECT_EQ(busy.model(), std::string(sizeof raw.model, 'm'));
+  EXPECT_EQ(busy.message(), "");
+  EXPECT_EQ(busy.raw().struct_size, sizeof raw);
+  EXPECT_EQ(said(busy).find("LANE_BUSY"), 0u);
+
   // What only this header can see.
+  const Result<Vectors> no_memory = model.embed(Span<const anelane_tokens>(items, SIZE_MAX / 8), kBound);
+  EXPECT_EQ(no_memory.status(), ANELANE_OUT_OF_MEMORY);
+  EXPECT_TRUE(no_memory.error().transient() && no_memory.error().safe_to_retry());
+  const char* const no_text = nullptr;
+  EXPECT_EQ(model.embed_texts(no_text, kBound).status(), ANELANE_INVALID_ARGUMENT);
   float small[2 * TINY_DIM - 1];
   const Result<> no_room = model.embed_texts_into(small, {"a", "b"}, kBound);
   EXPECT_EQ(no_room.status(), ANELANE_INVALID_ARGUMENT);
@@ -337,6 +358,103 @@ TEST_F(Cpp, ACallableComesExactlyOnceWheneverItIsCancelled) {
   EXPECT_GT(counted.cancelled, 0);
   std::printf("%d ended well, %d were cancelled, %d closed\n", counted.ok.load(), counted.cancelled.load(),
               counted.closed.load());
+}
+
+// There is room for one shape, and a lease has it: whatever waits for another is there to be cancelled; more
+// than go to the library in one call.
+TEST_F(Cpp, ManyAreCancelledAtOnce) {
+  LaneOptions options;
+  options.shapes_total = 1;
+  Result<Lane> lane = open(options);
+  ASSERT_OK(lane);
+  const Model model = load(*lane);
+  const Result<Lease> lease = model.lease(128, kBound);
+  ASSERT_OK(lease);
+  const std::vector<std::int32_t> ids(200, 1);
+  const anelane_tokens items[] = {tokens(ids)};
+  constexpr size_t kMany = 300;
+  Counted counted;
+  std::vector<Pending> pending;
+  std::vector<Operation> owned;
+  std::vector<OperationRef> refs;
+  for (size_t i = 0; i < kMany; i++) {
+    const Result<Pending> one = model.embed_async(items, kBound, counted.callable());
+    ASSERT_OK(one);
+    pending.push_back(*one);
+    Result<Operation> other = model.start_lease(256, kBound);
+    ASSERT_OK(other);
+    if (i % 2 != 0) refs.emplace_back(other->raw());
+    owned.push_back(std::move(*other));
+  }
+  const auto ended_within = [](const Operation& op, auto time) { return op.wait(time).status(); };
+  EXPECT_EQ(ended_within(owned[0], 20ms), ANELANE_PENDING);
+  cancel_all(pending);
+  cancel_all(refs);
+  EXPECT_EQ(ended_within(owned[1], kBound), ANELANE_CANCELLED);  // one of the refs
+  EXPECT_EQ(ended_within(owned[0], 20ms), ANELANE_PENDING);      // none of them
+  cancel_all(owned);
+  cancel_all(Span<const Pending>());
+  for (const Operation& op : owned) EXPECT_EQ(ended_within(op, kBound), ANELANE_CANCELLED);
+  for (int i = 0; i < 20000 && counted.calls < static_cast<int>(kMany); i++) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(counted.cancelled, static_cast<int>(kMany));
+  EXPECT_EQ(counted.wrong, 0);
+}
+
+TEST_F(Cpp, ProgressComesToACallable) {
+  struct Told {
+    std::vector<Progress> all;
+    std::atomic<size_t> count{0};
+    void operator()(const Progress& now) noexcept {
+      all.push_back(now);
+      count++;
+    }
+  } told;
+  Result<Lane> lane = open();
+  ASSERT_OK(lane);
+  const Result<Model> model = lane->load(tiny(), ModelOptions().report_to(told), kBound);
+  ASSERT_OK(model);
+  ASSERT_OK(model->admit(128, kBound));
+  const Result<anelane_model_info> info = model->info();
+  ASSERT_OK(info);
+  for (int i = 0; i < 20000 && told.count < info->layers; i++) std::this_thread::sleep_for(1ms);
+  ASSERT_OK(lane->close(kBound));  // after which none comes
+  ASSERT_EQ(told.all.size(), info->layers);
+  for (std::uint32_t i = 0; i < info->layers; i++) {
+    EXPECT_EQ(told.all[i].shape, 128u);
+    EXPECT_EQ(told.all[i].layer, i + 1);
+    EXPECT_EQ(told.all[i].layers, info->layers);
+    EXPECT_TRUE(!told.all[i].left || *told.all[i].left > 0ms);
+  }
+}
+
+// In a process of its own, as the log is set before the first lane.
+TEST(CppLogDeathTest, LinesComeToACallableUntilTheFirstLaneOnly) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto in_a_child = [] {
+    char folder[] = "/tmp/anelane-cpp-log-XXXXXX";
+    if (::mkdtemp(folder) == nullptr) return 1;
+    auto lines = std::make_shared<std::atomic<int>>(0);
+    const auto count = [lines](anelane_log_level level, std::string_view line) noexcept {
+      if (level >= ANELANE_LOG_INFO && !line.empty()) (*lines)++;
+    };
+    if (set_log(count, 99).status() != ANELANE_INVALID_ARGUMENT || lines.use_count() != 2) return 2;
+    if (!set_log(nullptr) || !set_log(count)) return 3;
+    LaneOptions options;
+    options.engine = ANELANE_ENGINE_SOFT;
+    options.lock_dir = folder;
+    const std::string model = std::string(folder) + "/tiny";
+    write_tiny(model.c_str(), nullptr);
+    {
+      const Result<Lane> lane = Lane::open(options, kBound);
+      if (!lane || !lane->load(model, kBound) || *lines == 0) return 4;
+      const Result<> late = set_log(count);
+      if (late.status() != ANELANE_INVALID_ARGUMENT || lines.use_count() != 3) return 5;
+      if (late.error().message().find("first lane") == std::string_view::npos) return 6;
+      if (set_log(nullptr).ok()) return 7;
+    }
+    return std::system((std::string("rm -rf ") + folder).c_str()) == 0 ? 0 : 8;
+  };
+  EXPECT_EXIT(std::_Exit(in_a_child()), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(Cpp, ARefusedCallableNeverComesAndIsDropped) {
