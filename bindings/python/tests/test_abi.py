@@ -62,6 +62,9 @@ class Abi(TempCase):
         with open(HEADER, encoding="utf-8") as f:
             text = f.read()
         self.assertEqual(sorted(set(re.findall(r"^typedef struct (anelane_\w+) \{", text, re.M))), sorted(STRUCTS))
+        constants = set(re.findall(r"^#define (ANELANE_\w+) (?:\d|UINT64_MAX)", text, re.M))
+        constants |= set(re.findall(r"\b(ANELANE_\w+) = \d", text))
+        self.assertEqual({name for name in vars(_abi) if name.startswith("ANELANE_")}, constants)
         codes = re.search(r"enum \{\n  ANELANE_OK = 0.*?\}", text, re.S).group()
         names = set(re.findall(r"^  ANELANE_(\w+) =", codes, re.M)) - {"OK"}
         self.assertEqual({kind.name for kind in errors.BY_CODE.values()}, names)

@@ -8,6 +8,7 @@ anelane.Error, with a class for each code.
 """
 from __future__ import annotations
 
+from ._cancel import cancel_all
 from ._encoder import SentenceEncoder, similarity
 from ._lane import Lane, holder, peek, replay
 from ._lease import Lease
@@ -99,6 +100,7 @@ __all__ = [
     "Tokenizer",
     "UnsupportedError",
     "WrongThreadError",
+    "cancel_all",
     "holder",
     "inspect",
     "load_library",
