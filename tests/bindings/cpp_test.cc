@@ -274,6 +274,67 @@ TEST_F(Cpp, NullAndGivenBackAnswerACodeAndNothingIsGivenBackTwice) {
   EXPECT_EQ(lane->load(tiny(), kBound).status(), ANELANE_BAD_HANDLE);
 }
 
+TEST_F(Cpp, WhateverIsUsedAfterTheCloseAnswersACode) {
+  Result<Lane> lane = open();
+  ASSERT_OK(lane);
+  Model model = load(*lane);
+  const Result<Lease> lease = model.lease(128, kBound);
+  ASSERT_OK(lease);
+  const Result<Operation> op = model.start_embed_texts("a text", kBound);
+  ASSERT_OK(op);
+  const Result<Tokenizer> tokenizer = Tokenizer::load(tiny());
+  ASSERT_OK(tokenizer);
+  const anelane_lane raw = lane->raw();
+  ASSERT_OK(lane->close(kBound));
+  const Lane stale = Lane::adopt(raw);
+  const auto done = [](Ended&) noexcept {};
+  anelane_port ports[1];
+  float out[TINY_DIM];
+  const std::vector<std::int32_t> ids(3, 1);
+  const anelane_tokens items[] = {tokens(ids)};
+  const anelane_status answers[] = {
+      stale.stats().status(),
+      stale.describe().status(),
+      stale.load(tiny(), kBound).status(),
+      stale.load_program({}, {}, kBound).status(),
+      stale.start_load(tiny(), {}, kBound).status(),
+      stale.load_async(tiny(), {}, kBound, done).status(),
+      stale.event_fd().status(),
+      stale.next_completion().status(),
+      model.info().status(),
+      model.ports(128, ports).status(),
+      model.predict(128).status(),
+      model.admit(128, kBound).status(),
+      model.lease(128, kBound).status(),
+      model.embed(items, kBound).status(),
+      model.embed_texts("a", kBound).status(),
+      model.embed_into(out, items, kBound).status(),
+      model.embed_texts_into(out, "a", kBound).status(),
+      model.start_embed(items, kBound).status(),
+      model.start_embed_texts("a", kBound).status(),
+      model.start_lease(128, kBound).status(),
+      model.embed_async(items, kBound, done).status(),
+      model.embed_texts_async("a", kBound, done).status(),
+      model.lease_async(128, kBound, done).status(),
+      model.retire_async(kBound, done).status(),
+      model.retire(kBound).status(),
+      lease->map(0).status(),
+      lease->run({}, {}, kBound).status(),
+      lease->start_run({}, kBound).status(),
+      lease->run_async({}, kBound, done).status(),
+      op->vectors().status(),
+      op->wait(kBound).status(),
+  };
+  for (size_t i = 0; i < std::size(answers); i++) {
+    const anelane_status a = answers[i];
+    EXPECT_TRUE(a == ANELANE_CLOSED || a == ANELANE_BAD_HANDLE || a == ANELANE_LEASE_EXPIRED)
+        << "call " << i << ": " << anelane_status_name(a);
+  }
+  op->cancel();
+  std::int32_t few[8];
+  EXPECT_OK(tokenizer->tokenize("a", few));  // which is no lane's
+}
+
 // Drops lane, model, lease and two operations in every order.
 TEST_F(Cpp, OwnersMayGoInAnyOrder) {
   std::array<int, 5> order{0, 1, 2, 3, 4};
