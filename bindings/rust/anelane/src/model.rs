@@ -378,7 +378,7 @@ impl Model {
         self.inner.raw
     }
 
-    /// `call` writes all `rows` where it answers OK, into memory that nobody reads otherwise.
+    /// `call` writes all `rows` where it answers OK.
     fn embed_fresh(
         &self,
         rows: usize,
@@ -392,9 +392,8 @@ impl Model {
             let message = "there is no memory for what this call makes";
             return Err(Error::own(Code::OUT_OF_MEMORY, "OUT_OF_MEMORY", message).transient());
         };
+        data.resize(floats, 0.0);
         check(|error| call(data.as_mut_ptr(), deadline.ns(), error))?;
-        // SAFETY: reserved, and written by the call.
-        unsafe { data.set_len(floats) };
         Ok(Embeddings::new(data, rows, dim))
     }
     fn texts_into<T: AsRef<str>>(
