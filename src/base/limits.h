@@ -38,6 +38,16 @@ inline constexpr uint64_t kShapeExchangeMs = 600'000;  // one admission or evict
 inline constexpr uint64_t kInferExchangeMs = 120'000;  // one run or one chunk of an embed
 inline constexpr uint64_t kExchangeTokens = 16'384;    // padded tokens of one embed exchange
 inline constexpr uint64_t kLoadExchangeMs = 600'000;   // one model load
+// While an exchange runs its worker is asked whether it is still there (src/lane/worker_pulse.h).
+inline constexpr uint32_t kPingEveryMs = 2'000;
+inline constexpr uint32_t kPingsMissed = 5;  // in a row: crashed
+inline constexpr uint32_t kStuckPings = 20;  // without a step of an embed: crashed
+
+// A model whose workers keep ending (L6.4).
+inline constexpr uint64_t kCrashWindowMs = 60'000;
+inline constexpr size_t kCrashesMax = 5;           // within it
+inline constexpr uint64_t kProbeEveryMs = 60'000;  // one start in so long, from then on
+inline constexpr size_t kCrashBookModels = 64;     // remembered beyond the life of the host
 
 // Models and programs.
 inline constexpr uint32_t kMaxRungs = 16;
@@ -88,5 +98,8 @@ static_assert(kShapesPerModel <= kShapesTotal);
 static_assert(kExecutableBudget < kApplePoolLimit);
 static_assert(kSurfaceMin % kSurfaceAlign == 0 && kMaxSurface % kSurfaceAlign == 0);
 static_assert(kShapeExchangeMs >= kAdmissionBoundMs);
+static_assert(kPingsMissed < kStuckPings);
+// Where three layers or more take the same time, one that is given up would have missed the time-out too.
+static_assert(uint64_t{kPingEveryMs} * kStuckPings * 3 <= kInferExchangeMs);
 
 }  // namespace anelane::limits

@@ -34,6 +34,7 @@ void Driver::tick() {
     // Before the look at the gates: a lease that this look misses sees `ticking` false and wakes us.
     model->core->ticking.store(false);
     any = expire_leases(*model) || any;
+    if (model->link) model->link->look_at_callers();
   }
   if (any) start_ticking();
 }

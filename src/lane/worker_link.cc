@@ -2,20 +2,28 @@
 // while an exchange of ours runs: an idle lane makes no wake-ups, and the end of an idle worker is seen at
 // its exit handle. After fail() every queued exchange has been told, so a caller never waits on a dead
 // worker.
+//
+// What runs is looked after by one timer (`look_`): at each look the worker is asked over the control channel
+// whether it is still there (worker_pulse.h), and the time-out of the exchange is judged. Nothing runs: no
+// timer.
 #include "lane/worker_link.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "worker/frame_io.h"
 
 namespace anelane {
 namespace {
 
 constexpr uint32_t kLogLinesPerSecond = 200;
+constexpr uint64_t kNsPerMs = 1'000'000;
 
 #ifdef __APPLE__
 // SO_NOSIGPIPE is set on the socket; the flag is newer than the oldest system that is served.
@@ -24,15 +32,21 @@ constexpr int kNoSignal = 0;
 constexpr int kNoSignal = MSG_NOSIGNAL;
 #endif
 
-Status crashed() {
-  return error(Code::kEngineCrashed, "the worker of this model ended; a new one is being started, ask again");
-}
-
+// Whether and when another worker is started is the scheduler's to decide: nothing here promises one.
+//
 // However the channel broke, the caller is told the same: its request may have run, and may be sent again.
 Status broke_off(const Status& why) {
-  if (why.code() == Code::kEngineCrashed) return why;
   return error(Code::kEngineCrashed,
-               "the channel to the worker of this model broke; ask again. Why: " + why.message());
+               "the worker of this model broke off before it answered; ask again. Why: " + why.message());
+}
+
+// One whose request was not sent.
+Status not_sent() {
+  return error(Code::kEngineCrashed, "the worker of this model ended before this was sent to it; ask again");
+}
+
+Status stream_ended() {
+  return error(Code::kEngineCrashed, "it closed its stream");
 }
 
 }  // namespace
@@ -61,7 +75,7 @@ Result<std::shared_ptr<WorkerLink>> WorkerLink::open(LoopThread* loop, std::shar
 void WorkerLink::close() {
   if (closed_) return;
   closed_ = true;
-  loop_->cancel_timer(&timeout_);
+  loop_->cancel_timer(&look_);
   loop_->cancel_timer(&kill_timer_);
   stream_watch_.close();
   exit_watch_.close();
@@ -73,7 +87,7 @@ void WorkerLink::close() {
 uint64_t WorkerLink::submit(Exchange exchange) {
   const uint64_t id = ++last_id_;
   if (faulted_ || ending_ || closed_) {
-    exchange.done(crashed());
+    exchange.done(not_sent());
     return id;
   }
   queue_.emplace_back(id, std::move(exchange));
@@ -138,11 +152,7 @@ void WorkerLink::send_front() {
   running->exchange.frame.request = running->request;
   running->outbox = worker::encode_frame(running->exchange.frame);
   running_ = std::move(running);
-  timeout_ = loop_->add_timer(now_ns() + running_->exchange.timeout_ms * 1'000'000, [this] {
-    timeout_ = {};
-    fail(error(Code::kEngineCrashed,
-               "the worker did not answer within " + std::to_string(running_->exchange.timeout_ms) + " ms"));
-  });
+  begin_watch();
   if (!flush()) return;
   stream_watch_.start(running_->outbox.empty() ? UV_READABLE : (UV_READABLE | UV_WRITABLE),
                       [this](int events) { on_stream(events); });
@@ -158,7 +168,7 @@ bool WorkerLink::flush() {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
     if (n < 0) {
-      fail(crashed());
+      lose();
       return false;
     }
     run.written += static_cast<size_t>(n);
@@ -186,7 +196,7 @@ void WorkerLink::on_stream(int events) {
     const ssize_t n = ::recv(stream_->handle().stream_fd(), buffer, sizeof buffer, MSG_DONTWAIT);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-    if (n <= 0) return fail(crashed());
+    if (n <= 0) return lose();
     stream_->reader().feed({buffer, static_cast<size_t>(n)});
   }
 }
@@ -204,7 +214,7 @@ void WorkerLink::on_frame(worker::Frame frame) {
 }
 
 void WorkerLink::finish_running(Result<worker::Frame> reply) {
-  loop_->cancel_timer(&timeout_);
+  loop_->cancel_timer(&look_);
   stream_watch_.stop();
   std::unique_ptr<Running> run = std::move(running_);
   if (!faulted_) stream_->give_back();
@@ -216,26 +226,107 @@ void WorkerLink::finish_running(Result<worker::Frame> reply) {
 void WorkerLink::adopt(uint64_t request, uint64_t timeout_ms,
                        std::function<void(Result<worker::Frame>)> done) {
   if (faulted_ || closed_) {
-    done(crashed());
+    done(broke_off(stream_ended()));
     return;
   }
   running_ = std::make_unique<Running>();
   running_->request = request;
   running_->exchange.done = std::move(done);
   running_->exchange.timeout_ms = timeout_ms;
-  timeout_ = loop_->add_timer(now_ns() + timeout_ms * 1'000'000, [this] {
-    timeout_ = {};
-    fail(error(Code::kEngineCrashed, "the worker did not answer in time"));
-  });
+  begin_watch();
   stream_watch_.start(UV_READABLE, [this](int events) { on_stream(events); });
   on_stream(0);  // a whole frame may have been read already
+}
+
+// ---- is it still there? ----
+
+void WorkerLink::begin_watch() {
+  running_->deadline_ns = now_ns() + running_->exchange.timeout_ms * kNsPerMs;
+  callers_turn_ = 0;
+  // Only the steps of an embed are known to be short (limits.h).
+  pulse_.begin(running_->request, running_->exchange.frame.type == worker::FrameType::kEmbed);
+  set_look();
+}
+
+void WorkerLink::look_at_callers() {
+  if (running_ || faulted_ || ending_ || closed_) return;
+  const uint64_t turn = stream_->callers_turn();
+  if (turn == 0 || turn == callers_turn_) return;
+  const bool for_long = turn == std::exchange(seen_turn_, turn);
+  if (!for_long) return;
+  callers_turn_ = turn;
+  pulse_.begin(0, false);
+  set_look();
+}
+
+void WorkerLink::set_look() {
+  loop_->cancel_timer(&look_);
+  uint64_t at = now_ns() + limits::kPingEveryMs * kNsPerMs;
+  if (running_) at = std::min(at, running_->deadline_ns);
+  look_ = loop_->add_timer(at, [this] {
+    look_ = {};
+    look();
+  });
+}
+
+void WorkerLink::look() {
+  auto self = shared_from_this();
+  if (running_) {
+    // A lane thread that got no time to run may find the reply there: then it is in time.
+    const uint64_t request = running_->request;
+    on_stream(UV_READABLE);
+    if (!running_ || running_->request != request) return;
+    if (now_ns() >= running_->deadline_ns)
+      return fail(error(Code::kEngineCrashed,
+                        "it did not answer within " + std::to_string(running_->exchange.timeout_ms) + " ms"));
+  } else if (stream_->callers_turn() != callers_turn_) {
+    callers_turn_ = 0;
+    return;
+  }
+  if (ask_after_it()) set_look();
+}
+
+// False: it is given up.
+bool WorkerLink::ask_after_it() {
+  const int fd = stream_->handle().control_fd();
+  for (uint32_t pongs = 0; pongs <= 2 * limits::kPingsMissed; ++pongs) {  // more than were asked for
+    Result<worker::Frame> frame = worker::receive_frame(fd, &control_reader_, 0);
+    if (!frame.ok() && frame.status().code() == Code::kDeadlineExceeded) break;
+    Status taken = frame.ok() ? take_pong(*frame) : frame.status();
+    if (taken.ok()) continue;
+    if (taken.code() == Code::kEngineCrashed)
+      lose();
+    else
+      fail(std::move(taken));
+    return false;
+  }
+  const Result<uint64_t> question = pulse_.next_question();
+  Status asked = question.ok() ? worker::send_frame(fd, {worker::FrameType::kPing, *question, {}}, 0)
+                               : question.status();
+  if (asked.ok() || asked.code() == Code::kDeadlineExceeded) return true;
+  fail(std::move(asked));
+  return false;
+}
+
+Status WorkerLink::take_pong(const worker::Frame& frame) {
+  if (frame.type != worker::FrameType::kPong)
+    return error(Code::kProtocol, "it sent something else than answers on the control channel");
+  ANELANE_ASSIGN(const worker::PongBody pong, worker::parse_pong(frame.body));
+  pulse_.answered(frame.request, pong);
+  return {};
+}
+
+// Its end is seen at the stream first; how it ended, a moment later.
+void WorkerLink::lose() {
+  lost_ = !faulted_;
+  fail(stream_ended());
 }
 
 void WorkerLink::fail(Status why) {
   if (faulted_) return;
   auto self = shared_from_this();
   faulted_ = true;
-  loop_->cancel_timer(&timeout_);
+  loop_->cancel_timer(&look_);
   stream_watch_.close();
   stream_->break_off();
   std::unique_ptr<Running> run = std::move(running_);
@@ -247,7 +338,7 @@ void WorkerLink::fail(Status why) {
     stream_->give_back();
     run->exchange.done(broke_off(why));
   }
-  for (auto& [id, exchange] : queue) exchange.done(crashed());
+  for (auto& [id, exchange] : queue) exchange.done(not_sent());
 }
 
 void WorkerLink::end(uint64_t ask_ms) {
@@ -255,18 +346,18 @@ void WorkerLink::end(uint64_t ask_ms) {
   if (!faulted_) {
     // In good order: nothing runs (retirement), so the worker sees the end of its streams and leaves.
     ending_ = true;
+    loop_->cancel_timer(&look_);
     stream_->break_off();
     auto self = shared_from_this();
     if (running_) {
       std::unique_ptr<Running> run = std::move(running_);
-      loop_->cancel_timer(&timeout_);
       stream_watch_.stop();
       stream_->give_back();
-      run->exchange.done(crashed());
+      run->exchange.done(broke_off(error(Code::kEngineCrashed, "it was asked to end")));
     }
     auto queue = std::move(queue_);
     queue_.clear();
-    for (auto& [id, exchange] : queue) exchange.done(crashed());
+    for (auto& [id, exchange] : queue) exchange.done(not_sent());
   }
   if (kill_timer_.second != 0) return;
   kill_timer_ = loop_->add_timer(now_ns() + ask_ms * 1'000'000, [this] {
@@ -283,7 +374,12 @@ void WorkerLink::on_exit() {
   loop_->cancel_timer(&kill_timer_);
   read_log();
   log_watch_.close();
-  if (!faulted_ && !ending_) fail(crashed());
+  const std::string how = "its process " + stream_->handle().how_it_ended();
+  if (!faulted_ && !ending_) {
+    fail(error(Code::kEngineCrashed, how));
+  } else if (lost_) {
+    lost_how_ = how;
+  }
   if (auto exited = events_.exited) exited();
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "lane/loop_thread.h"
+#include "lane/worker_pulse.h"
 #include "lane/worker_stream.h"
 
 namespace anelane {
@@ -47,11 +48,16 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   // A caller's own exchange that outlasted its deadline: the lane thread has the permit from now on, drains
   // the reply, then calls `done`.
   void adopt(uint64_t request, uint64_t timeout_ms, std::function<void(Result<worker::Frame>)> done);
+  // To be called now and then while leases are held: a caller's own exchange that has the stream since the
+  // last call is asked after, as those of the lane thread are.
+  void look_at_callers();
   // The stream cannot be trusted any more. Queued and running exchanges end, the fault event is sent.
   void fail(Status why);
   // Ends the worker: closes the streams now, kills it after `ask_ms`, and reports its exit.
   void end(uint64_t ask_ms);
   bool gone() const { return gone_; }
+  // After the exit of a worker that closed its stream by itself: how its process ended; else "".
+  const std::string& lost_how() const { return lost_how_; }
   // Rungs with a lease whose exchange waits behind an admission that is on the wire (L3.5).
   uint32_t leases_behind_admission() const;
   // True while an admission is on the wire.
@@ -67,6 +73,7 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
     Exchange exchange;
     std::string outbox;
     size_t written = 0;
+    uint64_t deadline_ns = 0;
   };
   void pump();
   void send_front();
@@ -74,6 +81,12 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   bool flush();
   void on_frame(worker::Frame frame);
   void finish_running(Result<worker::Frame> reply);
+  void begin_watch();
+  void set_look();
+  void look();
+  bool ask_after_it();
+  Status take_pong(const worker::Frame& frame);
+  void lose();
   void on_exit();
   void on_log();
   void read_log();
@@ -86,8 +99,13 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
   uint64_t last_id_ = 0;
   bool waiting_for_permit_ = false;
   bool faulted_ = false, ending_ = false, gone_ = false, closed_ = false;
+  bool lost_ = false;  // faulted_ because the worker closed its stream
+  std::string lost_how_;
   LoopThread::Watch stream_watch_, exit_watch_, log_watch_;
-  LoopThread::TimerId timeout_{}, kill_timer_{};
+  WorkerPulse pulse_;  // of what runs: an exchange of ours, or the caller's turn below
+  uint64_t callers_turn_ = 0, seen_turn_ = 0;
+  worker::FrameReader control_reader_;
+  LoopThread::TimerId look_{}, kill_timer_{};
   std::string log_rest_;
   uint64_t log_window_ns_ = 0;
   uint32_t log_lines_ = 0, log_dropped_ = 0;

@@ -20,7 +20,13 @@ bool WorkerStream::try_take_for_caller() {
   std::lock_guard lock(mutex_);
   if (broken_ || holder_ != Holder::kNone || loop_wake_) return false;
   holder_ = Holder::kCaller;
+  ++turns_;
   return true;
+}
+
+uint64_t WorkerStream::callers_turn() const {
+  std::lock_guard lock(mutex_);
+  return holder_ == Holder::kCaller ? turns_ : 0;
 }
 
 bool WorkerStream::take_for_loop(std::function<void()> wake) {

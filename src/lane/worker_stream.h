@@ -38,6 +38,8 @@ class WorkerStream {
   // The lane thread no longer wants what it asked for.
   void forget_loop_request();
   void give_back();  // by whoever has it
+  // Another number each time that a caller gets it; 0: no caller has it.
+  uint64_t callers_turn() const;
   bool idle() const;
   // While set, `fn` is called (any thread) each time that a caller gives the permit back and nobody takes it:
   // the lane thread sees only its own exchanges end.
@@ -68,6 +70,7 @@ class WorkerStream {
 
   mutable std::mutex mutex_;  // everything below
   Holder holder_ = Holder::kNone;
+  uint64_t turns_ = 0;  // of callers
   bool broken_ = false;
   std::function<void()> loop_wake_, idle_wake_;
   std::vector<uint32_t> bay_users_;

@@ -85,6 +85,7 @@ bool ControlThread::take_frames() {
     PongBody pong;
     const uint64_t since = activity_->since_ns.load(std::memory_order_relaxed);
     pong.request = activity_->request.load(std::memory_order_relaxed);
+    pong.steps = activity_->steps.load(std::memory_order_relaxed);
     const uint64_t now = now_ns();
     if (since != 0) pong.busy_ms = now > since ? (now - since) / 1'000'000 : 0;
     // Without waiting: an owner that does not read its answers does not need more of them.

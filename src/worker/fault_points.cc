@@ -34,9 +34,9 @@ constexpr Name kPoints[] = {{"hello", FrameType::kHello},    {"load", FrameType:
                             {"admit", FrameType::kAdmitted}, {"progress", FrameType::kProgress},
                             {"evict", FrameType::kEvicted},  {"embed", FrameType::kEmbedded},
                             {"run", FrameType::kRan},        {"stop", FrameType::kStop}};
-constexpr std::string_view kFaults[] = {"die",         "late",           "stall",      "freeze",  "twice",
-                                        "old_request", "old_generation", "half_frame", "garbage", "oversized",
-                                        "deaf"};
+constexpr std::string_view kFaults[] = {"die",     "late",        "stall",          "freeze",
+                                        "twice",   "old_request", "old_generation", "half_frame",
+                                        "garbage", "oversized",   "lose",           "deaf"};
 
 struct Plan {
   FrameType point;
@@ -117,6 +117,7 @@ bool carry_out(int stream, const std::string& fault, const Frame& reply) {
   if (fault == "freeze") ::raise(SIGSTOP);
   if (fault == "late") ::usleep(kLateUs);
   if (fault == "deaf") ::shutdown(stream, SHUT_RD);
+  if (fault == "lose") return true;
   if (fault == "garbage") {
     send_bytes(stream, "HTTP/1.1 500 Internal Server Error\r\n\r\n");
     return true;

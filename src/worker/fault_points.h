@@ -14,8 +14,8 @@
 //   stall           never answers; the control thread    half_frame      sends half of the answer, no more
 //                   goes on                              garbage         sends what is no frame
 //   freeze          the process stops (SIGSTOP)          oversized       announces more than a frame may hold
-//   twice           answers twice                        deaf            answers well and hears no more: what
-//                                                                        is sent to it fails at the sender
+//   twice           answers twice                        lose            sends nothing and goes on
+//   deaf            answers well and hears no more: what is sent to it fails at the sender
 //
 //   ANELANE_WORKER_RECORD=FILE
 //

@@ -245,7 +245,7 @@ Result<ProgressBody> parse_progress(std::string_view text) {
 }
 
 Json to_json(const PongBody& body) {
-  return Json::object().set("busy_ms", body.busy_ms).set("request", body.request);
+  return Json::object().set("busy_ms", body.busy_ms).set("request", body.request).set("steps", body.steps);
 }
 
 Result<PongBody> parse_pong(std::string_view text) {
@@ -253,6 +253,7 @@ Result<PongBody> parse_pong(std::string_view text) {
   PongBody body;
   members.need("busy_ms", &body.busy_ms);
   members.need("request", &body.request);
+  members.want("steps", &body.steps);
   ANELANE_TRY(members.status());
   return body;
 }

@@ -29,7 +29,8 @@ bool overlap(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes) {
 }
 
 // Runs the layers from `in` to `out`. in[0] is the activation, the rest is the same for every layer.
-Status run_chain(const ResidentShape& room, std::vector<Buffer> in, std::span<const Buffer> out) {
+Status run_chain(const ResidentShape& room, std::vector<Buffer> in, std::span<const Buffer> out,
+                 Activity* activity) {
   const size_t count = room.layers.size();
   Buffer spare[2] = {room.first.buffer(), room.second.buffer()};
   // The input may be one of our own two buffers: never write the one that is being read.
@@ -37,10 +38,13 @@ Status run_chain(const ResidentShape& room, std::vector<Buffer> in, std::span<co
   for (size_t layer = 0; layer + 1 < count; ++layer) {
     const Buffer to = spare[next];
     ANELANE_TRY(room.layers[layer]->run(in, std::span(&to, 1)));
+    activity->steps.fetch_add(1, std::memory_order_relaxed);
     in[0] = to;
     next ^= 1;
   }
-  return room.layers[count - 1]->run(in, out);
+  ANELANE_TRY(room.layers[count - 1]->run(in, out));
+  activity->steps.fetch_add(1, std::memory_order_relaxed);
+  return {};
 }
 
 // Runs `body` while the CPU may touch these buffers.
@@ -121,7 +125,7 @@ Status ServedModel::embed_one(ResidentShape* room, uint32_t shape, std::span<con
   std::vector<Buffer> in{room->first.buffer()};
   if (room->layers.front()->inputs().size() > 1) in.push_back(room->mask.buffer());
   const Buffer result = last.buffer();
-  ANELANE_TRY(run_chain(*room, std::move(in), std::span(&result, 1)));
+  ANELANE_TRY(run_chain(*room, std::move(in), std::span(&result, 1), &activity_));
   return with_access({&last}, EngineMemory::Access::kRead, [&] {
     return model_->finish(last.halves(), shape, static_cast<uint32_t>(ids.size()), out);
   });
@@ -183,7 +187,7 @@ Status ServedModel::run(const RunBody& body, const Arena& arena) {
     ANELANE_TRY(bring_in(room->first, inputs[0], &in[0]));
     if (in.size() > 1) ANELANE_TRY(bring_in(room->mask, inputs[1], &in[1]));
   }
-  return run_chain(*room, std::move(in), out);
+  return run_chain(*room, std::move(in), out, &activity_);
 }
 
 }  // namespace anelane::worker

@@ -38,7 +38,7 @@ enum class FrameType : uint8_t {
   kRan = 13,       // empty
   kFailed = 14,    // JSON of a Status: the worker's answer is an error; nothing is unknown
   kPing = 15,      // control channel, empty
-  kPong = 16,      // control channel, JSON {"busy_ms", "request"}
+  kPong = 16,      // control channel, JSON PongBody
   kStop = 17,      // either channel, empty: end in good order
 };
 
@@ -130,10 +130,10 @@ struct ProgressBody {
 };
 Json to_json(const ProgressBody& body);
 Result<ProgressBody> parse_progress(std::string_view body);
-// What the engine thread does while a PING is answered: how long it has been at it (0: idle), and for which
-// request.
+// What the engine thread does while a PING is answered: how long it has been at it (0: idle), for which
+// request, and how many layers it has run for it.
 struct PongBody {
-  uint64_t busy_ms = 0, request = 0;
+  uint64_t busy_ms = 0, request = 0, steps = 0;
 };
 Json to_json(const PongBody& body);
 Result<PongBody> parse_pong(std::string_view body);

@@ -49,8 +49,8 @@ class ServedModel {
  public:
   // All three must outlive it. A stop request in `activity` ends long work early, with CANCELLED. At most
   // `shapes_max` shapes are resident at once; 0: as many as are asked for.
-  ServedModel(Engine& engine, std::shared_ptr<const Model> model, LoaderOptions loader,
-              const Activity& activity, uint32_t shapes_max = 0)
+  ServedModel(Engine& engine, std::shared_ptr<const Model> model, LoaderOptions loader, Activity& activity,
+              uint32_t shapes_max = 0)
       : engine_(engine),
         model_(std::move(model)),
         loader_(loader),
@@ -81,7 +81,7 @@ class ServedModel {
   Engine& engine_;
   std::shared_ptr<const Model> model_;
   LoaderOptions loader_;
-  const Activity& activity_;
+  Activity& activity_;
   const uint32_t shapes_max_;
   std::map<uint32_t, ResidentShape> resident_;
 };

@@ -27,6 +27,7 @@ class Busy {
  public:
   Busy(Activity* activity, uint64_t request) : activity_(activity) {
     activity_->request.store(request, std::memory_order_relaxed);
+    activity_->steps.store(0, std::memory_order_relaxed);
     activity_->since_ns.store(now_ns(), std::memory_order_relaxed);
   }
   ~Busy() { activity_->since_ns.store(0, std::memory_order_relaxed); }

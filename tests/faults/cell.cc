@@ -39,8 +39,15 @@ class Course {
   Outcome run();
 
  private:
-  // Nothing comes any more, and nobody can tell that from a long compile.
-  bool hangs() const { return is_one_of(cell_.fault, {"stall", "freeze", "half_frame"}); }
+  // Nothing comes any more.
+  bool hangs() const {
+    return is_one_of(cell_.fault, {"stall", "freeze", "half_frame"}) || (loses() && !loses_progress());
+  }
+  bool loses() const { return cell_.fault == "lose"; }
+  bool loses_progress() const { return loses() && cell_.point == "progress"; }
+  // The control thread tells in seconds that nothing will come; a stuck engine thread looks like a long
+  // compile.
+  bool is_found_out() const { return cell_.fault == "freeze" || loses(); }
   bool evicts() const { return cell_.call == "evict" || cell_.point == "evict"; }
   bool ends() const { return is_one_of(cell_.call, {"retire", "close"}) || cell_.point == "stop"; }
   bool starts_worker() const { return is_one_of(cell_.point, {"hello", "load"}); }
@@ -262,8 +269,9 @@ void Course::check_restarts() {
   if (out_.restarts > most)
     fail(std::to_string(out_.restarts) + " restarts for " + std::to_string(most) + " faults");
   // What is noticed must have been counted; a late answer is no fault, nor is progress told twice.
-  const bool harmless = cell_.fault == "late" || (cell_.point == "progress" && cell_.fault == "twice");
-  const uint64_t least = harmless || hangs() ? 0 : most;
+  const bool harmless =
+      cell_.fault == "late" || (cell_.point == "progress" && cell_.fault == "twice") || loses_progress();
+  const uint64_t least = harmless || (hangs() && !is_found_out()) ? 0 : most;
   if (!ends() && !first_life && out_.restarts < least)
     fail("only " + std::to_string(out_.restarts) + " restarts for " + std::to_string(least) + " faults");
   if (harmless && out_.restarts > faults_ - 1) fail("what is no fault cost a worker");
@@ -294,9 +302,8 @@ Outcome Course::run() {
     if (is_one_of(cell_.call, {"retire", "close"}) && cell_.point != "stop") await_strike();
     if (out_.verdict.empty()) call();
     await_bait();
-    // A hung HELLO is given up after ten seconds; anything else that hangs is for its exchange's own
-    // time-out.
-    const bool heals = !ends() && (!hangs() || cell_.point == "hello");
+    // A hung HELLO is given up after ten seconds; a stuck engine is for the time-out of its exchange.
+    const bool heals = !ends() && (!hangs() || is_found_out() || cell_.point == "hello");
     if (heals && out_.verdict.empty()) heal();
     if (starts_worker())
       await_strike();  // a caller may be told of the kill long before the next worker starts

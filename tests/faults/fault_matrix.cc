@@ -15,9 +15,9 @@ namespace faults {
 namespace {
 
 const char* const kPoints[] = {"hello", "load", "admit", "progress", "evict", "embed", "run", "stop"};
-const char* const kFaults[] = {"die",         "late",           "stall",      "freeze",  "twice",
-                               "old_request", "old_generation", "half_frame", "garbage", "oversized",
-                               "deaf"};
+const char* const kFaults[] = {"die",     "late",        "stall",          "freeze",
+                               "twice",   "old_request", "old_generation", "half_frame",
+                               "garbage", "oversized",   "lose",           "deaf"};
 const char* const kCalls[] = {"embed", "admit", "evict", "load", "retire", "close"};
 constexpr size_t kAtATime = 8;
 

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <optional>
+#include <thread>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "worker/descriptor_pairs.h"
 
 namespace anelane {
@@ -20,8 +22,11 @@ constexpr uint64_t kBoundNs = 10'000'000'000;
 // The channels of a worker, whose other ends go to the test.
 class DoubleWorker final : public worker::WorkerHandle {
  public:
-  DoubleWorker(fork_guard::Fd* stream, fork_guard::Fd* exit) {
+  DoubleWorker(fork_guard::Fd* stream, fork_guard::Fd* control, fork_guard::Fd* exit) {
     worker::DescriptorPair pair = *worker::make_socket_pair(), end = *worker::make_end_pipe();
+    worker::DescriptorPair second = *worker::make_socket_pair();
+    control_ = std::move(second.ours);
+    *control = std::move(second.theirs);
     stream_ = std::move(pair.ours);
     *stream = std::move(pair.theirs);
     exit_ = std::move(end.ours);
@@ -41,8 +46,8 @@ class DoubleWorker final : public worker::WorkerHandle {
 // One life of a worker: the link, and what a worker would hold.
 struct Life {
   std::shared_ptr<WorkerLink> link;
-  fork_guard::Fd stream, exit;
-  worker::FrameReader reader;
+  fork_guard::Fd stream, control, exit;
+  worker::FrameReader reader, control_reader;
   int faults = 0, exits = 0;  // lane thread
 
   Result<Frame> take() { return worker::receive_frame(stream.get(), &reader, now_ns() + kBoundNs); }
@@ -62,8 +67,9 @@ class Link : public testing::Test {
   Life& start_life(sched::Generation generation) {
     lives_.push_back(std::make_unique<Life>());
     Life* life = lives_.back().get();
-    auto stream = std::make_shared<WorkerStream>(std::make_unique<DoubleWorker>(&life->stream, &life->exit),
-                                                 *worker::Arena::create(4096), 4096, generation);
+    auto stream = std::make_shared<WorkerStream>(
+        std::make_unique<DoubleWorker>(&life->stream, &life->control, &life->exit),
+        *worker::Arena::create(4096), 4096, generation);
     loop_->run([&] {
       WorkerLink::Events events;
       events.fault = [life](const Status&) { ++life->faults; };
@@ -154,6 +160,60 @@ TEST_F(Link, L6_1_AReplyOfAnotherLifeBreaksTheChannel) {
   EXPECT_EQ(look([&] { return old.ends; }), 0) << "the other life goes on";
   ASSERT_TRUE(first.give(FrameType::kEvicted, of_first->request).ok());
   EXPECT_TRUE(ends(old));
+}
+
+// As long as it is answered that the request is being worked on, nobody loses patience before the time-out
+// (a compile of a framework that takes minutes); an answer that is none breaks the channel (S032).
+TEST_F(Link, L6_1_F42_WhatIsBeingWorkedOnIsAskedAfterAndLeftInPeace) {
+  Life& life = start_life(1);
+  Sent held;
+  submit(life, FrameType::kAdmit, &held);
+  const Result<Frame> asked = life.take();
+  ASSERT_TRUE(asked.ok());
+  uint64_t last = 0;
+  for (uint32_t i = 0; i < limits::kPingsMissed + 2; ++i) {
+    const Result<Frame> ping =
+        worker::receive_frame(life.control.get(), &life.control_reader, now_ns() + kBoundNs);
+    ASSERT_TRUE(ping.ok()) << ping.status().message();
+    EXPECT_EQ(ping->type, FrameType::kPing);
+    EXPECT_GT(ping->request, last);
+    last = ping->request;
+    const std::string pong = worker::to_json(worker::PongBody{2'000, asked->request, 0}).dump();
+    ASSERT_TRUE(worker::send_frame(life.control.get(), {FrameType::kPong, last, pong}, now_ns()).ok());
+  }
+  EXPECT_EQ(look([&] { return held.ends; }), 0);
+  ASSERT_TRUE(worker::send_frame(life.control.get(), {FrameType::kPong, last, "{"}, now_ns()).ok());
+  ASSERT_TRUE(ends(held));
+  EXPECT_EQ(held.end->status().code(), Code::kEngineCrashed);
+  EXPECT_EQ(look([&] { return life.faults; }), 1);
+}
+
+// The permit is a caller's own: the lane thread asks after its worker all the same, and breaks the stream
+// off, which wakes the caller.
+TEST_F(Link, L6_1_ACallersOwnExchangeIsAskedAfterToo) {
+  Life& life = start_life(1);
+  const auto stream = life.link->stream();
+  ASSERT_TRUE(stream->try_take_for_caller());
+  for (int i = 0; i < 2; ++i) loop_->run([&] { life.link->look_at_callers(); });
+  const uint64_t until = now_ns() + 3 * kBoundNs;
+  while (!stream->broken() && now_ns() < until) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_TRUE(stream->broken());
+  EXPECT_EQ(look([&] { return life.faults; }), 1);
+  stream->give_back();
+}
+
+TEST_F(Link, L6_1_ACallerThatIsDoneIsNotAskedAfter) {
+  Life& life = start_life(1);
+  const auto stream = life.link->stream();
+  for (int i = 0; i < 2; ++i) {  // two runs, seen once each
+    ASSERT_TRUE(stream->try_take_for_caller());
+    loop_->run([&] { life.link->look_at_callers(); });
+    stream->give_back();
+  }
+  EXPECT_FALSE(worker::receive_frame(life.control.get(), &life.control_reader,
+                                     now_ns() + 2 * limits::kPingEveryMs * 1'000'000)
+                   .ok());
+  EXPECT_EQ(look([&] { return life.faults; }), 0);
 }
 
 TEST_F(Link, L6_1_AnExitIsAFaultOnceAndReportedOnce) {

@@ -130,10 +130,11 @@ TEST(JsonBodies, ProgressAndPongRoundTrip) {
   ASSERT_TRUE(progress.ok());
   EXPECT_EQ(progress->layer, 3u);
   EXPECT_EQ(progress->layers, 22u);
-  const Result<PongBody> pong = parse_pong(to_json(PongBody{1500, 9}).dump());
+  const Result<PongBody> pong = parse_pong(to_json(PongBody{1500, 9, 12}).dump());
   ASSERT_TRUE(pong.ok());
   EXPECT_EQ(pong->busy_ms, 1500u);
   EXPECT_EQ(pong->request, 9u);
+  EXPECT_EQ(pong->steps, 12u);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ class LayerCache : public testing::Test {
     auto engine = make_soft_engine(options);
     auto model = open_model(folder_.file("model"), {});
     EXPECT_TRUE(engine.ok() && model.ok());
-    const Activity activity;
+    Activity activity;
     ServedModel served(**engine, *model, LoaderOptions{0}, activity);
     const Result<AdmittedBody> admitted = served.admit(128, {});
     EXPECT_TRUE(admitted.ok()) << admitted.status().message();

@@ -59,7 +59,7 @@ class ProgramChain : public testing::Test {
 
   TempFolder folder_;
   std::unique_ptr<Engine> engine_;
-  const Activity activity_;
+  Activity activity_;
 };
 
 TEST_F(ProgramChain, ARunIsBitForBitWhatTheEngineGivesByHand) {
