@@ -104,8 +104,14 @@ std::string errno_text(int error_number) {
   }
 }
 
+bool is_shortage(int error_number) {
+  return error_number == EAGAIN || error_number == ENOMEM || error_number == EMFILE || error_number == ENFILE;
+}
+
 Status io_error(std::string_view doing, const std::string& path, int error_number) {
-  return error(Code::kIo, "cannot " + std::string(doing) + " " + path + ": " + errno_text(error_number));
+  Status status =
+      error(Code::kIo, "cannot " + std::string(doing) + " " + path + ": " + errno_text(error_number));
+  return std::move(status).with_class(is_shortage(error_number));
 }
 
 Result<MappedFile> MappedFile::open(const std::string& path) {

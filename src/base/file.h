@@ -91,6 +91,8 @@ class MappedFile {
 // "No such file or directory" for an errno, and what to do about those that a machine runs out of.
 // Thread-safe.
 std::string errno_text(int error_number);
+// Of something that there may be more of another time: descriptors, processes, memory.
+bool is_shortage(int error_number);
 // IO error "cannot <doing> <path>: <errno text>"; ENOMEM and ENOSPC included in the text.
 Status io_error(std::string_view doing, const std::string& path, int error_number);
 

@@ -36,7 +36,7 @@ constexpr std::array kCodes = {
     CodeInfo{Code::kRetired, "RETIRED", false, false, 0, "load the model again"},
     CodeInfo{Code::kPaused, "PAUSED", true, true, 1000, "resume the lane"},
     CodeInfo{Code::kEngineCrashed, "ENGINE_CRASHED", true, true, 1000,
-             "ask again; a new worker is being started"},
+             "ask again after retry_after_ms; the message says what happened"},
     CodeInfo{Code::kEngineUnavailable, "ENGINE_UNAVAILABLE", false, false, 0, "run `anelane selftest`"},
     CodeInfo{Code::kProtocol, "PROTOCOL", true, true, 1000, "library and worker must be of one build"},
     CodeInfo{Code::kIo, "IO", false, true, 0, "see the message for the file and the reason"},

@@ -419,11 +419,17 @@ void Driver::answer(const Action& action) {
             .with_class(false),
         ticket.rung));
   } else if (action.code == Code::kEngineCrashed && action.retry_after_ms != 0) {
-    // L6.4: its workers keep ending, so people need the reason as much as the delay.
-    status =
-        error(action.code, "the worker of " + ticket.model->name + " ended; ask again in " +
-                               std::to_string(action.retry_after_ms) +
-                               " ms, when another may have been started. Why: " + ticket.model->last_fault);
+    // People need the reason as much as the delay.
+    const std::string& name = ticket.model->name;
+    const sched::Outage outage = scheduler_->outage(action.worker);
+    std::string text = "the worker of " + name + " ended";
+    if (outage == sched::Outage::kKeepsEnding)
+      text = "the workers of " + name + " keep ending, and one is started at most once a minute";
+    if (outage == sched::Outage::kCannotStart)
+      text = "no worker can be started for " + name + " at the moment";
+    text += "; ask again in " + std::to_string(action.retry_after_ms) + " ms";
+    if (!ticket.model->last_fault.empty()) text += ". Why: " + ticket.model->last_fault;
+    status = error(action.code, text);
   } else if (action.code == Code::kClosed) {
     status = lane_->closed_status();
   } else {

@@ -47,6 +47,13 @@ bool is_given_up(Code code) {
   return code == Code::kCancelled || code == Code::kDeadlineExceeded || code == Code::kClosed;
 }
 
+// The machine had nothing to start it with: descriptors, processes, memory. No worker has run.
+bool is_shortage_at_start(const Status& why) {
+  const bool of_system =
+      why.code() == Code::kIo || why.code() == Code::kOutOfMemory || why.code() == Code::kEngineUnavailable;
+  return of_system && why.detail().transient;
+}
+
 void log_worker_line(const std::string& line) {
   LogLevel level = LogLevel::kInfo;
   size_t skip = 0;
@@ -326,6 +333,10 @@ void Driver::link_gone(const std::shared_ptr<LaneModel>& model, sched::Generatio
   if (model->generation != generation) return;
   model->set_stream(nullptr);
   auto link = std::move(model->link);
+  if (link && !link->lost_how().empty()) {
+    model->last_fault = link->lost_how();
+    log_line(LogLevel::kInfo, "worker of " + model->name + ": " + model->last_fault);
+  }
   if (link) link->close();
   if (model->worker != 0) {
     Event e;
@@ -347,8 +358,8 @@ void Driver::recover(const sched::Action& action) {
   if (!model || model->generation != action.generation) return;
   if (!model->link) return;  // its exit was confirmed already, and will be told
   // What went wrong first is what callers want to know.
-  model->link->fail(error(Code::kEngineCrashed,
-                          model->last_fault.empty() ? "the worker is being replaced" : model->last_fault));
+  model->link->fail(
+      error(Code::kEngineCrashed, model->last_fault.empty() ? "it is being replaced" : model->last_fault));
   model->link->end(limits::kExitAskMs);
 }
 
@@ -388,6 +399,7 @@ void Driver::spawn(const sched::Action& action) {
       return;
     }
     e.kind = EventKind::kStartFailed;
+    if (is_shortage_at_start(status)) e.code = Code::kResourcesExhausted;
     feed(e);
   });
 }

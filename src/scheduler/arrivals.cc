@@ -59,7 +59,7 @@ Scheduler::Core::Refusal Scheduler::Core::refusal(const Worker& w, uint32_t rung
   if (rung >= w.shapes.size()) return by_default(Code::kShapeUnknown);
   if (!ledger_.possible(w.layers)) return {Code::kResourcesExhausted, 0};             // L2.4: for good
   if (w.state == WorkerState::kUnconfirmed) return by_default(Code::kEngineCrashed);  // L6.2
-  if (w.quarantined && !w.serves()) return {Code::kEngineCrashed, probe_ms(w)};       // L6.4
+  if (w.held_back()) return {Code::kEngineCrashed, probe_ms(w)};                      // L6.4
   // L4.16: of a compile; what another worker of the program could not, this one may have done already.
   const SlotState state = w.shapes[rung].state;
   if (w.serves() && (state == SlotState::kResident || state == SlotState::kAdmitting)) return {};

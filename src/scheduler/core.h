@@ -181,7 +181,7 @@ struct Scheduler::Core {
   void exit_confirmed(Worker& w);
   void exit_overdue(Worker& w);
   void end_lost_admission(Worker& w);
-  void start_failed(Worker& w);
+  void start_failed(Worker& w, bool shortage);
   void schedule_start(Worker& w);
   void spawn(Worker& w);
   void count_crash(Worker& w);

@@ -12,11 +12,10 @@
 namespace anelane::sched {
 namespace {
 // L6.4.
-constexpr Time kCrashWindow = 60'000'000;
-constexpr size_t kCrashesMax = 5;
+constexpr Time kCrashWindow = static_cast<Time>(limits::kCrashWindowMs) * 1000;
 constexpr Time kBackOffFirst = 100'000;
 constexpr Time kBackOffMost = 10'000'000;
-constexpr Time kProbeEvery = 60'000'000;
+constexpr Time kProbeEvery = static_cast<Time>(limits::kProbeEveryMs) * 1000;
 constexpr uint64_t kCrashedRetryMs = 1000;
 constexpr uint64_t kNoRoomRetryMs = 250;
 }  // namespace
@@ -25,6 +24,7 @@ void Scheduler::Core::worker_ready(Worker& w, const Event& e) {
   if (w.state != WorkerState::kStarting || e.generation != w.generation || w.retire_asked) return;
   w.state = WorkerState::kReady;
   w.ending = w.broken = false;
+  w.short_starts = 0;
   w.ready_at = now_;
   w.costs.report_cached(e.mask);
   return_entries(w);
@@ -200,10 +200,16 @@ void Scheduler::Core::end_lost_admission(Worker& w) {
   g.free_since = std::max(g.free_since, g.shut_until);
 }
 
-void Scheduler::Core::start_failed(Worker& w) {
+// A shortage says nothing about the model: it backs off, and never quarantines.
+void Scheduler::Core::start_failed(Worker& w, bool shortage) {
   if (w.state == WorkerState::kRetiring) return exit_confirmed(w);  // retired while it was being started
   if (w.state != WorkerState::kStarting) return;
-  count_crash(w);
+  if (!shortage) {
+    w.short_starts = 0;
+    count_crash(w);
+  } else if (options_.back_off) {
+    ++w.short_starts;
+  }
   w.state = WorkerState::kWaiting;
   schedule_start(w);
 }
@@ -214,15 +220,18 @@ void Scheduler::Core::count_crash(Worker& w) {
   w.crashes.push_back(now_);
   // After a quarantine one more crash is enough, until a start has held for a minute.
   const bool again = w.quarantined && (w.state == WorkerState::kStarting || now_ - w.ready_at < kCrashWindow);
-  w.quarantined = options_.back_off && (again || w.crashes.size() >= kCrashesMax);
+  w.quarantined = options_.back_off && (again || w.crashes.size() >= limits::kCrashesMax);
 }
 
 void Scheduler::Core::schedule_start(Worker& w) {
+  const auto back_off = [](size_t times) {
+    return std::min(kBackOffFirst << std::min<size_t>(times, 10), kBackOffMost);
+  };
   Time delay = 0;
-  if (options_.back_off && w.crashes.size() > 1)
-    delay = std::min(kBackOffFirst << std::min<size_t>(w.crashes.size() - 2, 10), kBackOffMost);
-  if (w.quarantined) {
-    delay = kProbeEvery;
+  if (options_.back_off && w.crashes.size() > 1) delay = back_off(w.crashes.size() - 2);
+  if (w.quarantined) delay = kProbeEvery;
+  if (w.short_starts > 0) delay = back_off(w.short_starts - 1);  // a probe that could not be made was none
+  if (w.held_back()) {
     w.probe_at = now_ + delay;
     for (Shape& s : w.shapes) answer_all(s, Code::kEngineCrashed, probe_ms(w));
   }
@@ -242,7 +251,8 @@ void Scheduler::Core::spawn(Worker& w) {
 }
 
 uint64_t Scheduler::Core::probe_ms(const Worker& w) const {
-  return static_cast<uint64_t>(std::max<Time>(w.probe_at - now_, 0)) / 1000 + 1;
+  if (w.probe_at <= now_) return kCrashedRetryMs;  // the probe is under way, or has just failed
+  return static_cast<uint64_t>(w.probe_at - now_) / 1000 + 1;
 }
 
 }  // namespace anelane::sched

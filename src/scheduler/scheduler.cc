@@ -92,7 +92,7 @@ void Scheduler::Core::dispatch(const Event& e) {
     case EventKind::kWorkerReady:
       return worker_ready(*w, e);
     case EventKind::kStartFailed:
-      return start_failed(*w);
+      return start_failed(*w, e.code == Code::kResourcesExhausted);
     case EventKind::kFault:
       return fault(*w);
     case EventKind::kExitConfirmed:
@@ -257,6 +257,13 @@ bool Scheduler::wants_stream_idle(WorkerId worker) const {
   const Worker* w = core_->find(worker);
   return w != nullptr &&
          (w->prewarm.pending || w->state == WorkerState::kRetiring || w->state == WorkerState::kRecovering);
+}
+
+Outage Scheduler::outage(WorkerId worker) const {
+  const Worker* w = core_->find(worker);
+  if (w == nullptr || w->serves()) return Outage::kNone;
+  if (w->short_starts > 0) return Outage::kCannotStart;
+  return w->quarantined ? Outage::kKeepsEnding : Outage::kNone;
 }
 
 const std::atomic<Time>& Scheduler::coarse_now() const {

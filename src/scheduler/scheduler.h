@@ -82,6 +82,9 @@ class Observer {
   virtual void stepped(Time /*now*/, const Event& /*event*/, std::span<const Action> /*actions*/) {}
 };
 
+// kKeepsEnding: quarantined. kCannotStart: the machine lacks what a start takes.
+enum class Outage : uint8_t { kNone, kKeepsEnding, kCannotStart };
+
 class Scheduler {
  public:
   explicit Scheduler(const Options& options);
@@ -115,6 +118,8 @@ class Scheduler {
   // Does a change of this worker's stream to idle matter now (retirement, prewarm)? If not, kStreamIdle may
   // be left out.
   bool wants_stream_idle(WorkerId worker) const;
+  // For messages: why its requests may be told to come back later (L6.4).
+  Outage outage(WorkerId worker) const;
   // The coarse lane time for SlotGate stamps; step() publishes `now` here.
   const std::atomic<Time>& coarse_now() const;
   // The same between steps.

@@ -61,7 +61,8 @@ struct WorkerSpec {
 
 enum class EventKind : uint8_t {
   kWorkerReady,    // worker, generation, mask = cached rungs: process up and model loaded
-  kStartFailed,    // worker, generation: a replacement did not come up; its process is gone
+  kStartFailed,    // worker, generation, code: a replacement did not come up; its process is gone.
+                   // RESOURCES_EXHAUSTED: the machine had nothing to start it with, and it never ran
   kRequest,        // ticket, worker, rung, deadline, pin, take_at_once, packed
   kCancel,         // ticket
   kTake,           // ticket: takes the lease that was offered to it (kOffer)
@@ -91,7 +92,7 @@ struct Event {
   bool take_at_once = true;  // kRequest: a granted lease needs no kTake
   bool packed = false;       // kRequest: the preparation of a packed program, which is never learned (L4.7)
   uint32_t mask = 0;         // kWorkerReady: bit i = rung i is cached
-  Code code = Code::kOk;     // kAdmissionDone, kEvictionDone, kStop
+  Code code = Code::kOk;     // kAdmissionDone, kEvictionDone, kStartFailed, kStop
   bool permanent = false;    // kAdmissionDone: a deterministic error (L4.16)
   bool learn = true;         // kAdmissionDone: false across a clock jump (L4.7)
   uint32_t cache_hit = 0;    // kAdmissionDone: layers loaded from the daemon's cache

@@ -97,11 +97,14 @@ struct Worker {
   TimerHeap::Handle spawn_timer = TimerHeap::kNone;
   std::vector<Time> crashes;  // of the last minute
   bool quarantined = false;   // until a start has held for a minute (L6.4)
-  Time probe_at = 0;
+  uint32_t short_starts = 0;  // in a row for which the machine lacked something; no crashes
+  Time probe_at = 0;          // the next start, while held back
   Time ready_at = 0;
   uint32_t restarts = 0;
 
   bool serves() const { return state == WorkerState::kReady; }
+  static constexpr uint32_t kShortStartsMax = 5;  // its requests are not kept waiting for more of them
+  bool held_back() const { return !serves() && (quarantined || short_starts >= kShortStartsMax); }
   bool has_process() const { return state != WorkerState::kWaiting && state != WorkerState::kRetired; }
   // Its charges come back only with an exit that nobody has confirmed yet.
   bool exit_pending() const {

@@ -22,9 +22,10 @@ namespace {
 
 Status memory_error(size_t bytes, int why) {
   const Code code = why == ENOSPC || why == ENOMEM ? Code::kOutOfMemory : Code::kIo;
-  return error(code, "cannot make " + std::to_string(bytes) +
-                         " bytes of shared tensor memory: " + errno_text(why) +
-                         (code == Code::kOutOfMemory ? " (free memory, or load fewer models)" : ""));
+  Status status = error(code, "cannot make " + std::to_string(bytes) +
+                                  " bytes of shared tensor memory: " + errno_text(why) +
+                                  (code == Code::kOutOfMemory ? " (free memory, or load fewer models)" : ""));
+  return std::move(status).with_class(code == Code::kOutOfMemory || is_shortage(why));
 }
 
 #ifdef __APPLE__

@@ -13,7 +13,8 @@ namespace anelane::worker {
 namespace {
 
 Status channel_error(int why) {
-  return error(Code::kIo, "cannot open a channel to a worker: " + errno_text(why));
+  Status status = error(Code::kIo, "cannot open a channel to a worker: " + errno_text(why));
+  return std::move(status).with_class(is_shortage(why));
 }
 
 DescriptorPair as_pair(const int (&ends)[2]) {

@@ -162,11 +162,6 @@ std::vector<char*> child_environment() {
   return entries;
 }
 
-// Of something that there may be more of another time.
-bool is_shortage(int why) {
-  return why == EAGAIN || why == ENOMEM || why == EMFILE || why == ENFILE;
-}
-
 Status start_error(const std::string& path, int why) {
   Status status = error(Code::kEngineUnavailable, "cannot start the worker " + path + ": " + errno_text(why));
   return std::move(status).with_class(is_shortage(why));

@@ -64,7 +64,7 @@ std::vector<char*> child_environment() {
 
 Status start_error(const std::string& path, int why) {
   Status status = error(Code::kEngineUnavailable, "cannot start the worker " + path + ": " + errno_text(why));
-  return std::move(status).with_class(why == EAGAIN || why == ENOMEM || why == EMFILE || why == ENFILE);
+  return std::move(status).with_class(is_shortage(why));
 }
 
 bool fired(int queue) {

@@ -42,6 +42,10 @@ class Reports : public testing::Test {
   anelane_lane lane_ = {};
 };
 
+bool says(const anelane_error& err, const std::string& words) {
+  return std::string(err.message).find(words) != std::string::npos;
+}
+
 // A program that loads well and kills its worker at each evaluation: the host lives, every caller is told,
 // and the crash loop is broken with a time to come back (L6.4) instead of a restart for each request.
 TEST_F(Reports, F1_F10_AWorkerThatDiesAtEachEvaluationIsNotStartedForEver) {
@@ -53,9 +57,13 @@ TEST_F(Reports, F1_F10_AWorkerThatDiesAtEachEvaluationIsNotStartedForEver) {
   const bool given_up = becomes_true(kBoundMs, [&] {
     ++calls;
     EXPECT_EQ(embed_short(model, 10'000, &row, &err), ANELANE_ENGINE_CRASHED) << text_of(err);
+    EXPECT_FALSE(says(err, "being started")) << "nobody knows that yet: " << text_of(err);
     return err.retry_after_ms > 10'000;  // more than any back-off
   });
   EXPECT_TRUE(given_up) << text_of(err);
+  EXPECT_TRUE(says(err, "keep ending, and one is started at most once a minute")) << text_of(err);
+  EXPECT_TRUE(says(err, "ask again in " + std::to_string(err.retry_after_ms) + " ms")) << text_of(err);
+  EXPECT_TRUE(says(err, "Why: its process was killed by signal 9")) << text_of(err);
   EXPECT_LE(err.retry_after_ms, 60'001u);
   EXPECT_EQ(err.error_class, ANELANE_TRANSIENT);
   const uint64_t restarts = stats_of(lane_).restarts;

@@ -3,6 +3,7 @@
 // under a virtual clock: tests/sim and tests/unit/scheduler, by the same numbers.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <sstream>
@@ -266,6 +267,33 @@ TEST_F(Scenario, S050_RetiringWaitsForLeasesAndTellsThoseWhoQueue) {
   EXPECT_EQ(stats_of(lane_).restarts, 0u);
   anelane_op_release(queued.op);
   anelane_op_release(retire.op);
+}
+
+// Nothing of the model's is at fault when the host has no descriptor left: no quarantine of a minute.
+TEST_F(Scenario, L6_4_AHostWithoutDescriptorsGetsItsModelBackWhenThereAreSomeAgain) {
+  open("");
+  rlimit files = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
+  const rlimit none = {3, files.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  ::kill(worker_, SIGKILL);
+  std::vector<float> row;
+  anelane_error err = new_error();
+  // Told after some tries, not at the end of its time.
+  const bool told = becomes_true(kBoundMs, [&] {
+    return embed_short(model_, kBoundMs, &row, &err) == ANELANE_ENGINE_CRASHED &&
+           std::string(err.message).find("no worker can be started") != std::string::npos;
+  });
+  const uint64_t retry_after_ms = err.retry_after_ms;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &files), 0);
+  EXPECT_TRUE(told) << text_of(err);
+  EXPECT_NE(std::string(err.message).find("Too many open files"), std::string::npos) << text_of(err);
+  EXPECT_GT(retry_after_ms, 0u);
+  EXPECT_LE(retry_after_ms, 10'000u);
+  const uint64_t start = anelane_now_ns();
+  EXPECT_EQ(embed_after_fault(model_), right_);
+  std::printf("back after %llu ms: %s\n", static_cast<unsigned long long>(ms_since(start)), err.message);
+  EXPECT_LT(ms_since(start), 40'000u) << "ten seconds at most, on a busy machine";
 }
 
 }  // namespace

@@ -104,6 +104,7 @@ struct CoreDigest::Sum {
     add(uint64_t{p.pending} | uint64_t{p.next} << 8 | uint64_t{p.loaded} << 16 | uint64_t{p.skipped} << 32);
     order(w.hold_after);
     for (const Time t : w.crashes) time(t);
+    add(w.short_starts);
     ahead(w.probe_at);
     if (w.quarantined) time(w.ready_at);
     for (const Shape& s : w.shapes) add_shape(s);

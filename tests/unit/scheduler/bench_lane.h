@@ -104,6 +104,9 @@ class BenchLane {
   void exit(WorkerId w, Generation g = 1) {
     step({.kind = EventKind::kExitConfirmed, .worker = w, .generation = g});
   }
+  void start_failed(WorkerId w, Generation g, Code code = Code::kOk) {
+    step({.kind = EventKind::kStartFailed, .worker = w, .generation = g, .code = code});
+  }
   void ready(WorkerId w, Generation g, uint32_t cached = 0) {
     step({.kind = EventKind::kWorkerReady, .worker = w, .generation = g, .mask = cached});
   }

@@ -172,6 +172,70 @@ TEST(Recovery, L6_4_CrashesBackOffAndFiveInAMinuteQuarantine) {
   lane.ready(a, 6);
   lane.request(3, a, 0);
   EXPECT_EQ(lane.drain(), Lines{"compile 1:0"});
+  // Crashed again: until its exit nobody knows when the next one starts, and "in 1 ms" would be a lie.
+  lane.fault(a, 6);
+  lane.drain();
+  lane.request(4, a, 0);
+  EXPECT_EQ(lane.drain(), Lines{"answer 4 ENGINE_CRASHED 1000"});
+}
+
+// Until the next start, in ms.
+double start_comes_in(BenchLane* lane, Generation g) {
+  const double from = static_cast<double>(lane->now) / 1000;
+  while (lane->scheduler.snapshot(lane->now).workers[0].generation == g)
+    lane->at(static_cast<double>(lane->scheduler.next_due()) / 1000);
+  return static_cast<double>(lane->now) / 1000 - from;
+}
+
+TEST(Recovery, L6_4_AShortageAtTheStartIsNoCrash) {
+  BenchLane lane;
+  const WorkerId a = lane.model(4, {-1});
+  lane.fault(a);
+  lane.exit(a);
+  lane.request(1, a, 0);
+  lane.drain();
+  Generation g = 2;
+  std::vector<double> delays;
+  for (int i = 0; i < 4; ++i, ++g) {
+    lane.start_failed(a, g, Code::kResourcesExhausted);
+    delays.push_back(start_comes_in(&lane, g));
+  }
+  EXPECT_EQ(lane.drain(), (Lines{"spawn 1.3", "spawn 1.4", "spawn 1.5", "spawn 1.6"})) << "it may pass";
+  // It lasts: nobody is kept waiting for the end of it.
+  lane.start_failed(a, g, Code::kResourcesExhausted);
+  EXPECT_EQ(lane.drain(), (Lines{"answer 1 ENGINE_CRASHED 1601", "drop 1:0"}));
+  EXPECT_EQ(lane.scheduler.outage(a), Outage::kCannotStart);
+  for (int i = 0; i < 5; ++i) {
+    delays.push_back(start_comes_in(&lane, g));
+    lane.start_failed(a, ++g, Code::kResourcesExhausted);
+  }
+  EXPECT_EQ(delays, (std::vector<double>{100, 200, 400, 800, 1600, 3200, 6400, 10'000, 10'000}));
+  EXPECT_STREQ(lane.scheduler.snapshot(lane.now).workers[0].state, "starting");
+  start_comes_in(&lane, g);
+  lane.drain();
+  lane.ready(a, ++g);
+  lane.request(2, a, 0);
+  EXPECT_EQ(lane.drain(), Lines{"compile 1:0"});
+  EXPECT_EQ(lane.scheduler.outage(a), Outage::kNone);
+}
+
+TEST(Recovery, L6_4_AProbeThatCouldNotBeMadeIsMadeSoon) {
+  BenchLane lane;
+  const WorkerId a = lane.model(4, {-1});
+  Generation g = 1;
+  for (int i = 0; i < 5; ++i) {
+    lane.fault(a, g);
+    lane.exit(a, g);
+    if (i == 4) break;
+    start_comes_in(&lane, g);
+    lane.ready(a, ++g);
+  }
+  EXPECT_EQ(lane.scheduler.outage(a), Outage::kKeepsEnding);
+  EXPECT_EQ(start_comes_in(&lane, g), 60'000);
+  lane.start_failed(a, ++g, Code::kResourcesExhausted);
+  EXPECT_EQ(start_comes_in(&lane, g), 100);
+  lane.start_failed(a, ++g);  // this one ran, and ended
+  EXPECT_EQ(start_comes_in(&lane, g), 60'000);
 }
 
 }  // namespace

@@ -507,7 +507,8 @@ TEST_F(LaunchTest, HostWithoutAnyDescriptorLeftIsToldSo) {
                     ::setrlimit(RLIMIT_NOFILE, &files);
                     const Status status = launch_worker(fake("ends_when_closed")).status();
                     if (status.ok()) return left == 0 ? 1 : 0;
-                    if (!mentions(status, "Too many open files") || mentions(status, "Linux 5.4")) {
+                    if (!mentions(status, "Too many open files") || mentions(status, "Linux 5.4") ||
+                        !status.detail().transient) {  // L6.4: there may be more another time
                       std::fprintf(notes, "%s\n", status.message().c_str());
                       return 2 + static_cast<int>(left);
                     }
