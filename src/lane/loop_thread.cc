@@ -3,6 +3,8 @@
 // Timers are an ordered map behind one libuv timer: their number does not matter and cancelling is cheap.
 #include "lane/loop_thread.h"
 
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "base/quiet_thread.h"
 
@@ -15,8 +17,11 @@ Result<std::unique_ptr<LoopThread>> LoopThread::start() {
 }
 
 Status LoopThread::init() {
-  if (const int rc = uv_loop_init(&loop_); rc != 0)
+  if (const int rc = uv_loop_init(&loop_); rc != 0) {
+    // libuv (1.44 at least) forgets its own descriptor when it gets no second one. 0: it did not come so far.
+    if (const int fd = uv_backend_fd(&loop_); fd > STDERR_FILENO) ::close(fd);
     return error(Code::kIo, std::string("cannot create the lane's event loop: ") + uv_strerror(rc));
+  }
   if (const int rc = uv_async_init(&loop_, &async_,
                                    [](uv_async_t* h) { static_cast<LoopThread*>(h->data)->drain_tasks(); });
       rc != 0) {

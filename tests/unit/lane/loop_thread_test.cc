@@ -1,7 +1,10 @@
 #include "lane/loop_thread.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+#include <fcntl.h>
 
 #include <atomic>
 #include <thread>
@@ -32,6 +35,29 @@ TEST(LoopThread, TasksRunInOrderOnItsThread) {
   ASSERT_EQ(seen.size(), 100u);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(seen[static_cast<size_t>(i)], i);
   EXPECT_FALSE(loop->on_loop());
+}
+
+// Wherever on the way the descriptors run out, those that were opened are given back.
+TEST(LoopThread, L7_3_AStartThatFailsLeavesNoDescriptor) {
+  const auto open = [] {
+    size_t count = 0;
+    for (int fd = 0; fd < 1024; ++fd) count += ::fcntl(fd, F_GETFD) >= 0 ? 1 : 0;
+    return count;
+  };
+  const size_t before = open();
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  size_t failed = 0;
+  for (rlim_t limit = 3; limit < 64; ++limit) {
+    const rlimit few{limit, files.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &few);
+    const bool started = LoopThread::start().ok();
+    ::setrlimit(RLIMIT_NOFILE, &files);
+    ASSERT_EQ(open(), before) << "with a limit of " << limit;
+    failed += started ? 0 : 1;
+    if (started) break;
+  }
+  EXPECT_GT(failed, 0u);
 }
 
 TEST(LoopThread, F63_PostersRacingStopNeverTouchAClosedLoop) {
