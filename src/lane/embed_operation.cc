@@ -1,6 +1,7 @@
 // States on the lane thread: waiting for a lease (ticket_) → leased, exchange queued (exchange_, !sent_) → on
 // the wire (sent_) → … → ended. The caller may be told the end early (cancel, deadline, close) while the
 // exchange is on the wire; then the reply is drained, the lease given back, and nothing more is asked (L5.3).
+// A resident shape is leased whatever the deadline; past it nothing is sent, and no reply is taken (L5.4).
 //
 // A group is one exchange under one lease; a group larger than the arena's bay takes several, in a row, under
 // the same lease.
@@ -16,6 +17,15 @@
 #include "lane/port_layout.h"
 
 namespace anelane {
+namespace {
+
+Status too_late() {
+  return error(Code::kDeadlineExceeded,
+               "the vectors were not ready before the deadline; give a later one (deadlines are "
+               "anelane_now_ns() plus the time to wait)");
+}
+
+}  // namespace
 
 EmbedOperation::EmbedOperation(std::shared_ptr<LaneModel> model, std::vector<std::vector<int32_t>> items,
                                uint64_t deadline_ns)
@@ -79,7 +89,7 @@ void EmbedOperation::exchange() {
   WorkerLink::Exchange x;
   x.frame.type = worker::FrameType::kEmbed;
   const auto body = std::make_shared<worker::EmbedBody>();
-  x.prepare = [self, body] { return self->fill(*self->stream_, body.get()); };
+  x.prepare = [self, body] { return self->late() ? too_late() : self->fill(*self->stream_, body.get()); };
   x.make_body = [body] { return worker::encode(*body); };
   x.sent = [self] { self->sent_ = true; };
   x.timeout_ms = limits::kInferExchangeMs;
@@ -125,6 +135,7 @@ void EmbedOperation::answered(Result<worker::Frame> reply) {
   sent_ = false;
   auto stream = std::move(stream_);
   if (ended()) return end({});  // drained
+  if (reply.ok() && late()) reply = too_late();
   if (!reply.ok()) return end(model_->with_names(std::move(reply).status(), groups_[group_].rung));
   if (reply->type == worker::FrameType::kFailed) {
     Status failed;
@@ -216,9 +227,7 @@ void EmbedOperation::on_deadline() {
   }
   end(model_->with_names(
       behind_compile ? error(Code::kShapeCompiling, "the worker is compiling another shape; ask again")
-                     : error(Code::kDeadlineExceeded,
-                             "the vectors were not ready before the deadline; give a later one (deadlines "
-                             "are anelane_now_ns() plus the time to wait)"),
+                     : too_late(),
       groups_[std::min(group_, groups_.size() - 1)].rung));
 }
 

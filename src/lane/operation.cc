@@ -36,6 +36,10 @@ void Operation::cancel_now() {
   if (begun_ && !ended()) on_cancel();
 }
 
+bool Operation::late() const {
+  return deadline_ns_ != UINT64_MAX && now_ns() >= deadline_ns_;
+}
+
 bool Operation::wait(uint64_t deadline_ns) {
   std::unique_lock lock(mutex_);
   const auto done = [this] { return ended_.load(std::memory_order_relaxed); };

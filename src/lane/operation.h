@@ -40,6 +40,8 @@ class Operation : public std::enable_shared_from_this<Operation> {
   const Status& status() const { return status_; }  // after ended()
 
   uint64_t deadline_ns() const { return deadline_ns_; }
+  // A timer says so too, but a reply may be read first: whoever sends or takes one asks.
+  bool late() const;
   uint64_t bits() const { return bits_; }
   void* user() const { return user_; }
   const std::shared_ptr<Lane>& lane() const { return lane_; }

@@ -21,6 +21,11 @@ Status expired() {
       "the lease has ended: it was released, not used for too long, or its shape is gone; take a new one");
 }
 
+Status too_late() {
+  return error(Code::kDeadlineExceeded,
+               "the run did not end before the deadline; its late result is dropped");
+}
+
 worker::RunBody run_body(const PinnedRun& run) {
   worker::RunBody body;
   body.shape = run.shape();
@@ -175,28 +180,28 @@ Status run_here(const std::shared_ptr<PinnedRun>& run, const std::vector<RunTens
     stream.give_back();
     return expired();
   }
+  const uint64_t now = now_ns();
+  if (now >= deadline_ns) {
+    stream.give_back();
+    return run->model()->with_names(too_late(), run->rung());
+  }
   copy_in(*run, in);
   worker::Frame frame;
   frame.type = worker::FrameType::kRun;
   frame.request = stream.next_request_id();
   frame.body = worker::encode(run_body(*run));
-  // A run that needs no waiting is not stopped by a deadline in the past, so there is always a moment to
-  // answer.
-  const uint64_t last = std::max(deadline_ns, now_ns() + 1'000'000);
-  const uint64_t bound = std::min(last, now_ns() + limits::kInferExchangeMs * 1'000'000);
+  const uint64_t bound = std::min(deadline_ns, now + limits::kInferExchangeMs * 1'000'000);
   const int fd = stream.handle().stream_fd();
   Status sent = worker::send_frame(fd, frame, bound);
   Result<worker::Frame> reply =
       sent.ok() ? worker::receive_frame(fd, &stream.reader(), bound) : Result<worker::Frame>(sent);
   auto model = run->model();
-  if (sent.ok() && !reply.ok() && reply.status().code() == Code::kDeadlineExceeded && bound == last) {
+  if (sent.ok() && !reply.ok() && reply.status().code() == Code::kDeadlineExceeded && bound == deadline_ns) {
     model->lane->loop().post([run, model, request = frame.request] {
       if (model->link && model->link->stream() == run->stream())
         model->link->adopt(request, limits::kInferExchangeMs, [run](Result<worker::Frame>) {});
     });
-    return model->with_names(
-        error(Code::kDeadlineExceeded, "the run did not end before the deadline; its late result is dropped"),
-        run->rung());
+    return model->with_names(too_late(), run->rung());
   }
   bool fault = !reply.ok() || reply->request != frame.request;
   Status status = fault ? error(Code::kEngineCrashed,
@@ -243,8 +248,7 @@ void RunOperation::begin() {
       const bool compiling = !self->sent_ && busy && busy->runs_admission();
       self->leave_early(compiling
                             ? error(Code::kShapeCompiling, "the worker is compiling another shape; ask again")
-                            : error(Code::kDeadlineExceeded,
-                                    "the run did not end before the deadline; its late result is dropped"));
+                            : too_late());
     });
   }
   WorkerLink::Exchange x;
@@ -254,6 +258,7 @@ void RunOperation::begin() {
   x.lease_mask = 1u << run_->rung();
   x.prepare = [self]() -> Status {
     if (!self->run_->still_valid()) return expired();
+    if (self->late()) return too_late();
     copy_in(*self->run_, self->in_);
     return {};
   };
@@ -268,6 +273,7 @@ void RunOperation::answered(Result<worker::Frame> reply) {
     run_.reset();
     return;
   }
+  if (reply.ok() && late()) reply = too_late();
   if (!reply.ok()) return end(std::move(reply).status());
   bool fault = false;
   Status status = judge(*reply, &fault);

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,6 +220,22 @@ static void a_deadline_that_has_passed_is_refused_only_if_it_must_wait(void** st
   assert_status(ANELANE_OK, anelane_lease_acquire(model, 128, 0, &lease, &err), &err);
   anelane_lease_release(lease);
   anelane_lease_release(lease);
+  /* Work on the engine is not begun: a worker that stands still has got nothing to answer. */
+  const pid_t worker = only_child();
+  kill(worker, SIGSTOP);
+  for (int i = 0; i < 2; i++) {
+    float row[TINY_DIM];
+    anelane_op op;
+    anelane_lane_stats stats = {.struct_size = sizeof stats};
+    const uint64_t past = i == 0 ? 0 : anelane_now_ns();
+    assert_status(ANELANE_DEADLINE_EXCEEDED, anelane_embed(model, &item, 1, row, 0, NULL, past, &err), &err);
+    assert_status(ANELANE_OK, anelane_start_embed(model, &item, 1, past, NULL, NULL, &op, &err), &err);
+    assert_status(ANELANE_DEADLINE_EXCEEDED, anelane_op_wait(op, in_ms(BOUND_MS), &err), &err);
+    anelane_op_release(op);
+    assert_status(ANELANE_OK, anelane_lane_get_stats(lane, &stats, &err), &err);
+    assert_int_equal(stats.leased, 0);
+  }
+  kill(worker, SIGCONT);
 }
 
 static void load_and_retire_by_operations(void** state) {

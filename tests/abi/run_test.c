@@ -2,6 +2,7 @@
  * bits, every wrong tensor refused by name, expiry, eviction never under a lease. A tiny model keeps it
  * quick. */
 #define _GNU_SOURCE
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -172,6 +173,32 @@ static void wrong_tensors_are_refused(void** state) {
   free_tensors(tensors);
 }
 
+/* Nothing is sent: a worker that stands still has got nothing to answer, and no run holds the shape. */
+static void l5_4_a_deadline_that_has_passed_stops_a_run(void** state) {
+  anelane_tensor tensors[PORTS_MAX];
+  anelane_error err = NEW_ERROR();
+  anelane_lane_stats stats = {.struct_size = sizeof stats};
+  const anelane_lease lease = lease_shape();
+  const pid_t worker = only_child();
+  (void)state;
+  make_tensors(tensors);
+  kill(worker, SIGSTOP);
+  for (int i = 0; i < 2; i++) {
+    anelane_op op;
+    const uint64_t past = i == 0 ? 0 : anelane_now_ns();
+    assert_status(ANELANE_DEADLINE_EXCEEDED,
+                  anelane_run(lease, tensors, inputs, tensors + inputs, 1, past, &err), &err);
+    assert_status(ANELANE_OK, anelane_start_run(lease, tensors, inputs, past, NULL, NULL, &op, &err), &err);
+    assert_status(ANELANE_DEADLINE_EXCEEDED, anelane_op_wait(op, in_ms(BOUND_MS), &err), &err);
+    anelane_op_release(op);
+  }
+  anelane_lease_release(lease);
+  assert_status(ANELANE_OK, anelane_lane_get_stats(lane, &stats, &err), &err);
+  kill(worker, SIGCONT);
+  assert_int_equal(stats.leased, 0);
+  free_tensors(tensors);
+}
+
 static void l3_2_a_lease_without_a_run_expires(void** state) {
   anelane_tensor tensors[PORTS_MAX];
   anelane_error err = NEW_ERROR();
@@ -223,6 +250,7 @@ int main(void) {
       cmocka_unit_test(ports_come_inputs_first_and_add_up),
       cmocka_unit_test(copied_mapped_and_asynchronous_runs_give_the_same_bits),
       cmocka_unit_test(wrong_tensors_are_refused),
+      cmocka_unit_test(l5_4_a_deadline_that_has_passed_stops_a_run),
       cmocka_unit_test(l3_2_a_lease_without_a_run_expires),
       cmocka_unit_test(predict_is_zero_for_a_resident_shape),
   };
