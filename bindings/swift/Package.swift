@@ -27,7 +27,7 @@ let package = Package(
     .target(name: "TinyCheckpoint", swiftSettings: settings),
     .executableTarget(name: "GoldenVectors", dependencies: ["AnelaneLinked"], swiftSettings: settings),
     .executableTarget(name: "Overhead", dependencies: ["Anelane", "CAnelane", "TinyCheckpoint"], swiftSettings: settings),
-    .testTarget(name: "AnelaneTests", dependencies: ["Anelane", "CAnelane", "TinyCheckpoint"], swiftSettings: settings),
+    .testTarget(name: "AnelaneTests", dependencies: ["Anelane", "AnelaneLinked", "CAnelane", "TinyCheckpoint"], swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -63,22 +63,26 @@ def swift(verb, package, scratch, *arguments, environment=None):
 
 
 def check_package(temp):
-    """Its own tests; and not one warning, of the package manager's neither."""
+    """Its own tests, with the library at a path, and those of calls once more with the linked one. Not one warning, of the package
+    manager's neither."""
     with open(os.path.join(temp, "anelane.pc"), "w", encoding="utf-8") as f:
         f.write(PC)
-    done = swift("test", PACKAGE, SCRATCH, environment={
-        "PKG_CONFIG_PATH": temp, "ANELANE_LIBRARY": os.path.join(BUILD, "libanelane.so"), "ANELANE_SOURCE_DIR": SOURCE})
+    environment = {"PKG_CONFIG_PATH": temp, "ANELANE_LIBRARY": os.path.join(BUILD, "libanelane.so"), "ANELANE_SOURCE_DIR": SOURCE}
+    done = swift("test", PACKAGE, SCRATCH, environment=environment)
     text = done.stdout + done.stderr
     warned = [line for line in text.splitlines() if "warning:" in line]
     if warned:
         fail("\n".join(warned))
     ended = re.search(r"Test run with (\d+) tests? in \d+ suites passed", text)
-    if ended is None or int(ended.group(1)) < 20:
+    if ended is None or int(ended.group(1)) < 38:
         fail(f"not all tests ran:\n{text[-6000:]}")
     for line in text.splitlines():
         if "ended well" in line or "10000 operations" in line:
             print(line)
     print(ended.group(0))
+    linked = swift("test", PACKAGE, SCRATCH, "--skip-build", "--filter", "EmbedTests", environment={**environment, "ANELANE_LIBRARY": ""})
+    if re.search(r"Test run with ([7-9]|\d\d) tests in \d+ suites passed", linked.stdout + linked.stderr) is None:
+        fail(f"not all tests ran with the linked library:\n{linked.stdout[-6000:]}")
 
 
 def built(name):

@@ -144,7 +144,7 @@ public struct AneLaneError: Error, Sendable, Equatable, CustomStringConvertible 
   static func invalidArgument(_ message: String, item: Int? = nil, limit: UInt64? = nil) -> AneLaneError {
     AneLaneError(.invalidArgument, "INVALID_ARGUMENT", message, item: item, limit: limit)
   }
-  static var cancelledTask: AneLaneError { AneLaneError(.cancelled, "CANCELLED", "the task was cancelled before the call was made") }
+  static var cancelledTask: AneLaneError { AneLaneError(.cancelled, "CANCELLED", "the task was cancelled, and nobody waits for the call") }
   static var noThread: AneLaneError {
     AneLaneError(.resourcesExhausted, "RESOURCES_EXHAUSTED", "the system has no thread for this call: ask again later", transient: true)
   }

@@ -102,6 +102,8 @@ final class LogHub: @unchecked Sendable {
     }
   }
 
+  var readerCount: Int { state.with { $0.readers.count } }
+
   func subscribe(_ reader: @escaping @Sendable (LogLine) -> Void) -> UInt64 {
     state.with { state in
       state.next += 1

@@ -69,6 +69,27 @@ public final class Library: @unchecked Sendable {
     try text { c.pointee.lane_peek(lockDirectory, $0, $1, $2, $3) }
   }
 
+  /// Who holds the lane in a folder (nil: the user's own); nil: nobody. Needs no lane, creates and changes nothing.
+  public func holder(lockDirectory: String? = nil) throws(AneLaneError) -> LaneHolder? {
+    var holder = anelane_holder()
+    holder.struct_size = UInt32(MemoryLayout<anelane_holder>.size)
+    try check { c.pointee.lane_holder(lockDirectory, &holder, $0) }
+    return holder.held == 0 ? nil : LaneHolder(holder)
+  }
+
+  /// Decides again what a lane decided whose record was written (``LaneOptions/recordPath``), and compares. Reads the file into memory.
+  public func replay(_ path: String) throws(AneLaneError) -> Replay {
+    var steps: UInt64 = 0
+    let difference = try text { c.pointee.replay(path, &steps, $0, $1, $2, $3) }
+    return Replay(steps: steps, difference: difference.isEmpty ? nil : difference)
+  }
+
+  /// What can be said of one MIL text without a lane, as JSON: ports, operations, the compiler's error or null, warnings. See
+  /// `anelane_mil_check` in the C header. Reads files.
+  public func checkMIL(_ path: String, weights: String? = nil) throws(AneLaneError) -> String {
+    try text { c.pointee.mil_check(path, weights, $0, $1, $2, $3) }
+  }
+
   /// One call that may fail.
   @inline(__always)
   func check(_ call: (UnsafeMutablePointer<anelane_error>) -> anelane_status) throws(AneLaneError) {
@@ -92,4 +113,31 @@ public final class Library: @unchecked Sendable {
     }
     throw AneLaneError(.internal, "INTERNAL", "the text grows faster than it can be read")
   }
+}
+
+/// Who holds a lane: advice, from the record beside its lock.
+public struct LaneHolder: Sendable, Equatable {
+  /// Its process, where it is known.
+  public let pid: Int32?
+  /// Its program; empty: unknown.
+  public let program: String
+  /// Since when, in milliseconds of 1970, where it is known.
+  public let sinceUnixMilliseconds: Int64?
+  /// The record is missing or of somebody else: pid, program and time may be wrong.
+  public let recordIsStale: Bool
+
+  init(_ raw: anelane_holder) {
+    pid = raw.pid == 0 ? nil : Int32(clamping: raw.pid)
+    program = text(of: raw.program)
+    sinceUnixMilliseconds = raw.since_unix_ms == 0 ? nil : raw.since_unix_ms
+    recordIsStale = raw.record_stale != 0
+  }
+}
+
+/// How a record compares with what this library decides.
+public struct Replay: Sendable, Equatable {
+  /// Events that were decided again.
+  public let steps: UInt64
+  /// The first difference, with its line; nil: there is none.
+  public let difference: String?
 }

@@ -169,12 +169,16 @@ public final class Model: Sendable {
 
   /// The layouts that a run takes at this shape: inputs first, then outputs.
   public func ports(shape: Int) throws(AneLaneError) -> [Port] {
-    var ports = [anelane_port](repeating: anelane_port(), count: 64)
-    for i in ports.indices { ports[i].struct_size = UInt32(MemoryLayout<anelane_port>.size) }
-    var count = 0
-    let cap = ports.count
-    try library.check { error in
-      ports.withUnsafeMutableBufferPointer { library.c.pointee.model_ports(raw, UInt32(clamping: shape), $0.baseAddress, cap, &count, error) }
+    var empty = anelane_port()
+    empty.struct_size = UInt32(MemoryLayout<anelane_port>.size)
+    var ports: [anelane_port] = []
+    var count = 16  // more than an encoder has; a model of programs may have hundreds
+    while ports.count < count {
+      ports = [anelane_port](repeating: empty, count: count)
+      let cap = count
+      try library.check { error in
+        ports.withUnsafeMutableBufferPointer { library.c.pointee.model_ports(raw, UInt32(clamping: shape), $0.baseAddress, cap, &count, error) }
+      }
     }
     return ports.prefix(count).enumerated().map { Port($1, index: $0) }
   }
@@ -234,12 +238,18 @@ extension Lane {
   public func loadBlocking(
     _ path: String, _ options: ModelOptions = ModelOptions(), deadline: Deadline = .none
   ) throws(AneLaneError) -> Model {
-    let progress = options.progress.map { ProgressBox($0) }
     let until = deadline.nanoseconds(library)
+    return try load(options) { library.c.pointee.model_load(raw, path, $0, until, $1, $2) }
+  }
+
+  /// One load that blocks.
+  func load(
+    _ options: ModelOptions,
+    _ call: (UnsafePointer<anelane_model_options>, UnsafeMutablePointer<anelane_model>, UnsafeMutablePointer<anelane_error>) -> anelane_status
+  ) throws(AneLaneError) -> Model {
+    let progress = options.progress.map { ProgressBox($0) }
     var model = anelane_model()
-    try library.check { error in
-      options.withRaw(library, progress) { library.c.pointee.model_load(raw, path, $0, until, &model, error) }
-    }
+    try library.check { error in options.withRaw(library, progress) { call($0, &model, error) } }
     return Model(self, model, progress)
   }
 }

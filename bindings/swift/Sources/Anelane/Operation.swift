@@ -86,6 +86,52 @@ extension Library {
   }
 }
 
+extension Library {
+  /// Something that blocks and cannot be stopped, on a thread of its own. A task that is cancelled meanwhile does not wait for it: whichever
+  /// of the two ends is first resumes, and the other's result is dropped.
+  func abandonable<T: Sendable>(_ work: @escaping @Sendable () -> Result<T, AneLaneError>) async throws(AneLaneError) -> T {
+    let end = End<Result<T, AneLaneError>>()
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        guard end.wait(continuation) else { return }
+        if !onThread({ end.tell(work()) }) { end.tell(.failure(.noThread)) }
+      }
+    } onCancel: {
+      end.tell(.failure(.cancelledTask))
+    }
+    return try result.get()
+  }
+}
+
+/// The first value told, for the one who waits for it.
+private final class End<Value: Sendable>: Sendable {
+  private struct State {
+    var told: Value?
+    var continuation: CheckedContinuation<Value, Never>?
+  }
+  private let state = Locked(State())
+
+  /// False: it was told already, and the continuation is resumed.
+  func wait(_ continuation: CheckedContinuation<Value, Never>) -> Bool {
+    let told = state.with { state in
+      if state.told == nil { state.continuation = continuation }
+      return state.told
+    }
+    if let told { continuation.resume(returning: told) }
+    return told == nil
+  }
+
+  func tell(_ value: Value) {
+    let continuation = state.with { state -> CheckedContinuation<Value, Never>? in
+      guard state.told == nil else { return nil }
+      state.told = value
+      defer { state.continuation = nil }
+      return state.continuation
+    }
+    continuation?.resume(returning: value)
+  }
+}
+
 private final class CancelFlag: @unchecked Sendable {
   private let pending = canelane_pending_new()!
   deinit { canelane_pending_free(pending) }

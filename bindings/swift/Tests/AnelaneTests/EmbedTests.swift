@@ -1,8 +1,10 @@
 // Vectors, runs on mapped and on own memory, and the errors of both.
-import Anelane
+import CAnelane
 import Foundation
 import Testing
 import TinyCheckpoint
+
+@testable import Anelane
 
 extension Everything {
   @Suite struct EmbedTests {
@@ -76,6 +78,35 @@ extension Everything {
         }
         #expect(AneLaneError.Code(rawValue: 999) != .closed)
       }
+    }
+
+    /// Every field of C's, and none that does not apply.
+    @Test func anErrorHasWhatTheLibraryWrote() throws {
+      let library = try Library.standard()
+      var raw = anelane_error()
+      raw.error_class = Int32(ANELANE_TRANSIENT)
+      raw.safe_to_retry = 1
+      raw.retry_after_ms = 1500
+      raw.lane_id = 7
+      raw.limit = 512
+      raw.item = 3
+      raw.shape = 256
+      raw.holder_pid = 4711
+      withUnsafeMutableBytes(of: &raw.model) { $0.copyBytes(from: Array("bert".utf8)) }
+      withUnsafeMutableBytes(of: &raw.message) { $0.copyBytes(from: Array("not yet".utf8)) }
+      let full = AneLaneError(raw, status: Int32(ANELANE_SHAPE_COMPILING), library: library)
+      #expect(full.code == .shapeCompiling && full.name == "SHAPE_COMPILING" && full.message == "not yet")
+      #expect(full.isTransient && full.isSafeToRetry && full.retryAfter == .milliseconds(1500))
+      #expect(full.item == 3 && full.limit == 512 && full.shape == 256 && full.model == "bert" && full.laneID == 7 && full.holderPID == 4711)
+      for part in ["SHAPE_COMPILING: not yet", "[model bert]", "[shape 256]", "[item 3]", "[limit 512]", "4711", "[retry after 1.5 seconds]"] {
+        #expect(full.description.contains(part), "\(full)")
+      }
+      var bare = anelane_error()
+      bare.item = -1
+      let empty = AneLaneError(bare, status: 999, library: library)
+      #expect(empty.code.rawValue == 999 && empty.name == "UNKNOWN" && empty.message.isEmpty && !empty.isTransient && !empty.isSafeToRetry)
+      #expect(empty.retryAfter == nil && empty.item == nil && empty.limit == nil && empty.shape == nil)
+      #expect(empty.model == nil && empty.laneID == nil && empty.holderPID == nil && empty.description == "UNKNOWN: ")
     }
 
     @Test func aBusyLaneNamesItsHolder() async throws {

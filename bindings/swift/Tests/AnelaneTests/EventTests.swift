@@ -1,7 +1,8 @@
 // A lane's events: counters, compiles, crashes, lines of log, the end.
-import Anelane
 import Foundation
 import Testing
+
+@testable import Anelane
 
 extension Everything {
   @Suite struct EventTests {
@@ -47,6 +48,32 @@ extension Everything {
       task.cancel()
       _ = await task.value
       try await lane.close(deadline: bound)
+    }
+
+    /// However an iteration ends, or if it never begins: its task and its place among the readers of the log go, and it held no lane.
+    @Test func aSequenceThatIsDroppedLeavesNothing() async throws {
+      let library = try Library.standard()
+      let before = library.log.readerCount
+      weak var gone: Lane?
+      do {
+        let lane = try await openLane()
+        gone = lane
+        for i in 0..<300 {
+          switch i % 3 {
+          case 0: _ = lane.events()
+          case 1: for await _ in lane.events(every: .milliseconds(1)) { break }
+          default:
+            let events = lane.events(every: .seconds(60))
+            let task = Task { await events.reduce(0) { count, _ in count + 1 } }
+            await Task.yield()
+            task.cancel()
+            _ = await task.value  // though the next look at the lane is a minute away
+          }
+        }
+      }
+      #expect(await eventually { library.log.readerCount == before })
+      #expect(gone == nil)
+      #expect(await eventually { children().isEmpty && (try? library.holder(lockDirectory: Place.lock)) == .some(nil) })
     }
 
     @Test func theLogIsAskedForBeforeTheFirstLane() async throws {

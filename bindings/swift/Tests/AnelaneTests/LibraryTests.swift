@@ -1,5 +1,5 @@
 // The library itself: found, refused, complete; deadlines in its clock; its log.
-import Anelane
+import AnelaneLinked
 import CAnelane
 import Foundation
 import Testing
@@ -17,6 +17,22 @@ extension Everything {
       let library = try Library(path: Place.library)
       #expect(library.version == (try Library.standard().version))
       #expect(!library.version.isEmpty)
+    }
+
+    /// At a path and linked: the same library, used from lane to vectors.
+    @Test func everyWayToTheLibraryWorks() async throws {
+      var all: [Vectors] = []
+      for library in [try Library(path: Place.library), try Library.linked(), try Library.standard()] {
+        let lane = try await Lane.open(options(), library: library, deadline: bound)
+        #expect(lane.library === library)
+        let model = try await lane.load(Place.tiny, deadline: bound)
+        all.append(try await model.embed(["some text"], deadline: bound))
+        let tokens = try Tokenizer(Place.tiny, library: library).tokenize("some text")
+        #expect(try await model.embed(tokens: [tokens], deadline: bound) == all[0])
+        #expect(try Model.inspect(Place.tiny, library: library).dimension == all[0].dimension)
+        try await lane.close(deadline: bound)
+      }
+      #expect(all[1] == all[0] && all[2] == all[0])
     }
 
     @Test func whatIsNoLibraryIsRefusedByName() throws {

@@ -35,14 +35,18 @@ func options() -> LaneOptions {
   return options
 }
 func openLane() async throws -> Lane { try await Lane.open(options(), deadline: bound) }
-func openModel(_ lane: Lane) async throws -> Model { try await lane.load(Place.tiny, deadline: bound) }
+func openModel(_ lane: Lane, rungs: [Int] = []) async throws -> Model {
+  var options = ModelOptions()
+  options.rungs = rungs
+  return try await lane.load(Place.tiny, options, deadline: bound)
+}
 
 /// A lane with a model for a test, closed afterwards; then nothing is left of it.
-func withModel(_ body: (Lane, Model) async throws -> Void) async throws {
+func withModel(rungs: [Int] = [], _ body: (Lane, Model) async throws -> Void) async throws {
   let lane = try await openLane()
   let before = descriptors()
   do {
-    let model = try await openModel(lane)
+    let model = try await openModel(lane, rungs: rungs)
     try await body(lane, model)
   } catch {
     try? await lane.close(deadline: bound)
