@@ -172,14 +172,14 @@ public final class Model: Sendable {
     var empty = anelane_port()
     empty.struct_size = UInt32(MemoryLayout<anelane_port>.size)
     var ports: [anelane_port] = []
-    var count = 16  // more than an encoder has; a model of programs may have hundreds
-    while ports.count < count {
+    var count = 0
+    repeat {  // the first time only to count: a model of programs may have hundreds
       ports = [anelane_port](repeating: empty, count: count)
       let cap = count
       try library.check { error in
         ports.withUnsafeMutableBufferPointer { library.c.pointee.model_ports(raw, UInt32(clamping: shape), $0.baseAddress, cap, &count, error) }
       }
-    }
+    } while ports.count < count
     return ports.prefix(count).enumerated().map { Port($1, index: $0) }
   }
 
