@@ -1,6 +1,7 @@
 """The pages of docs/ and README.md: what they link to is there; their C and C++ compiles, their Python and shell parses, and so do
-Rust and Swift where their tools are; the C of docs/waits.md does what the page says. (The examples of README.md and docs/cpp.md are
-built and run by package_test.py. The declarations of docs/api.md are the header's own.)
+Rust and Swift where their tools are; the C of docs/waits.md does what the page says. (The examples of README.md are readme_test.py's;
+those of README.md and docs/cpp.md are also built and run from an installed prefix, by package_test.py. The declarations of docs/api.md
+are the header's own.)
 
     docs_test.py SOURCE_DIR
 """
