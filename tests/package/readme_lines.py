@@ -1,7 +1,8 @@
 """What README.md tells a newcomer to do, read from the page itself: docs.readme checks it, scripts/try-clean does it.
 
 The first ```sh block is the way to a build. Below each heading "From X" follow the steps of one language: a program that the text
-says to save as a file, lines for the shell, and, right behind the lines, the end of what they print.
+says to save as a file, and lines for the shell. How their output ends stands in a ```text block right behind them, or else in the one
+that the page shows before all languages.
 """
 import re
 from typing import NamedTuple, Optional
@@ -18,7 +19,7 @@ class Block(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A file to save (`save_as`), or lines to run, which end by printing `printed` where the page says so."""
+    """A file to save (`save_as`), or lines to run, whose output ends with `printed`."""
     body: str
     save_as: Optional[str] = None
     printed: Optional[str] = None
@@ -35,22 +36,30 @@ def blocks(page):
     return found
 
 
+def quickstart(page):
+    """The lines before all languages."""
+    first = blocks(page)[0]
+    if first.language != "sh":
+        raise ValueError("README.md does not begin with lines to run")
+    return Step(first.body)
+
+
 def steps(page, language):
-    """The steps of a language, in the page's order; of None: those before all languages."""
-    found = []
-    of_language = [b for b in blocks(page) if b.heading == LANGUAGES.get(language)]
-    for block in of_language if language else blocks(page)[:1]:
+    """The steps of a language, in the page's order."""
+    heading, found = LANGUAGES[language], []
+    answer = next((block.body for block in blocks(page) if block.language == "text"), None)
+    for block in (block for block in blocks(page) if block.heading == heading):
         name = re.search(r"\bSave it as `([^`]+)`", block.before)
         if block.language == "sh":
-            found.append(Step(block.body))
+            found.append(Step(block.body, printed=answer))
         elif block.language == "text" and found and found[-1].save_as is None:
             found[-1] = found[-1]._replace(printed=block.body)
         elif name:
             found.append(Step(block.body, save_as=name[1]))
         else:
-            raise ValueError(f"README.md, {block.heading!r}: a block of {block.language!r} that is neither run, printed nor saved")
-    if not any(step.save_as is None for step in found):
-        raise ValueError(f"README.md has no lines to run for {language or 'the build'}")
+            raise ValueError(f"README.md, {heading!r}: a block of {block.language!r} that is neither run, printed nor saved")
+    if not found or found[-1].printed is None:
+        raise ValueError(f"README.md has no lines {heading!r}, or does not say what they print")
     return found
 
 

@@ -1,6 +1,6 @@
-"""README.md as a newcomer follows it, in the tree that is built already: what the page names is there, its programs compile with every
+"""README.md as a newcomer follows it, in the tree that is built already: what the page names is there, its C compiles with every
 warning an error, its lines run as they stand and print what the page shows. (scripts/try-clean does the same from nothing, in all
-languages; here Rust and Swift, which their own tests build, are only held to the answer that Python gives.)
+languages; Rust and Swift are only looked at here, as their own tests build them.)
 
     readme_test.py SOURCE_DIR BUILD_DIR
 """
@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 import readme_lines  # pylint: disable=wrong-import-position
 
 SAVED_LINES_MAX = 20  # a program to save is short, or it is no first example
-COMPILERS = {"c": (("gcc", "clang-14"), "-std=c11"), "cpp": (("g++", "clang++-14"), "-std=c++17")}
+COMPILERS = ("gcc", "clang-14")
 BOUND_S = 300
 # What the first of Python's lines makes, without the network: the package from its sources, with the library of this build.
 PYTHON = """#!/bin/sh
@@ -60,17 +60,12 @@ def check_names(page, source, build):
     return known
 
 
-def compile_strictly(step, language, source, temp):
+def compile_strictly(step, source, temp):
     if len([line for line in step.body.splitlines() if line.strip()]) > SAVED_LINES_MAX:
         sys.exit(f"{step.save_as} has grown beyond {SAVED_LINES_MAX} lines")
-    compilers, standard = COMPILERS[language]
-    for compiler in filter(shutil.which, compilers):
-        subprocess.run([compiler, standard, "-Wall", "-Wextra", "-pedantic", "-Werror", "-c", step.save_as, "-o", os.devnull,
+    for compiler in filter(shutil.which, COMPILERS):
+        subprocess.run([compiler, "-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror", "-c", step.save_as, "-o", os.devnull,
                         "-I", os.path.join(source, "include")], cwd=temp, check=True)
-
-
-def last_hit(printed):
-    return printed.splitlines()[-1].split(maxsplit=1)[1].replace("examples/notes/", "")
 
 
 class Checkout:
@@ -96,7 +91,7 @@ class Checkout:
             if step.save_as:
                 with open(os.path.join(self.temp, step.save_as), "w", encoding="utf-8") as f:
                     f.write(step.body)
-                compile_strictly(step, language, self.source, self.temp)
+                compile_strictly(step, self.source, self.temp)
             else:
                 self.run(language, step)
 
@@ -108,7 +103,7 @@ class Checkout:
                 sys.exit(f"README.md: the first line for Python is {wheel!r}, and this test stands in for another one")
         run = subprocess.run(["bash", "-ec", lines], cwd=self.temp, capture_output=True, text=True, check=False, timeout=BOUND_S,
                              env=self.environment, stdin=subprocess.DEVNULL)
-        if run.returncode != 0 or run.stderr or not readme_lines.ends_as(run.stdout, step.printed):
+        if run.returncode != 0 or not readme_lines.ends_as(run.stdout, step.printed):
             sys.exit(f"{lines}exit code {run.returncode}\nprinted:\n{run.stdout}\nREADME.md says:\n{step.printed}\nstderr:\n{run.stderr}")
 
 
@@ -118,14 +113,8 @@ def main():
         page = f.read()
     check_comparison()
     known = check_names(page, source, build)
-    readme_lines.steps(page, None)
+    readme_lines.quickstart(page)
     steps = {language: readme_lines.steps(page, language) for language in readme_lines.LANGUAGES}
-    for language, of_language in steps.items():
-        if any(step.save_as is None and step.printed is None for step in of_language):
-            sys.exit(f"README.md does not say what the lines for {language} print")
-    for language in ("rust", "swift"):
-        if last_hit(steps[language][-1].printed) != last_hit(steps["python"][-1].printed):
-            sys.exit(f"README.md: {language} finds another note than Python")
     for language in ("c", "cpp", "python"):
         with tempfile.TemporaryDirectory() as temp:
             Checkout(source, build, temp).follow(language, steps[language])
