@@ -25,7 +25,7 @@ def used_by_pattern(pattern):
 
 
 def used_in_python(text):
-    """Attributes of the loaded library, whatever the package calls it: `c.embed`, `library().embed`, `self._library.embed`."""
+    """Attributes of the loaded library, whatever the package calls it: `c.embed`, `library().embed`, `self._library.bare.embed`."""
     def attributes(tree, holders):
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute):
@@ -34,7 +34,7 @@ def used_in_python(text):
                     yield "anelane_" + node.attr
 
     module = ast.parse(text)
-    used = set(attributes(module, ("c", "library", "_library", "_loaded")))
+    used = set(attributes(module, ("c", "library", "_library", "_loaded", "bare")))
     for node in module.body:
         if isinstance(node, ast.ClassDef) and node.name == "Library":
             used |= set(attributes(node, ("self",)))
@@ -96,8 +96,8 @@ def check_the_check():
         assert (len(said) == 1 and expected in said[0]) if expected else not said, (expected, said)
     uses = {
         "cpp": ("anelane_a(1); // anelane_b(\n/* anelane_c( */ x = \"//\"; anelane_d(2);", "ad"),
-        "python": ('"""c.b"""\nc.a()  # c.c\nlibrary().d()\nself._library.e()\nself.f()\nmodel.g()\n'
-                   "class Library:\n  def h(self):\n    self.i()", "adei"),
+        "python": ('"""c.b"""\nc.a()  # c.c\nlibrary().d()\nself._library.e()\nx.bare.j()\nself.f()\nmodel.g()\n'
+                   "class Library:\n  def h(self):\n    self.i()", "adeij"),
         "rust": ("/// As `sys::anelane_b`.\nunsafe { sys::anelane_a(x) }; anelane_c()", "a"),
         "swift": ("// c.pointee.b\nlibrary.c.pointee.a(x); c.c(x)", "a"),
     }
