@@ -24,7 +24,7 @@ import anelane  # noqa: E402
 from tiny import write_tiny  # noqa: E402
 
 try:
-    import numpy
+    import numpy  # noqa: F401 (the tests take it from here)
 except ImportError:
     sys.exit("the tests of the binding need NumPy: run scripts/deps (python3-numpy)")
 

@@ -76,7 +76,7 @@ class SentenceEncoder:
             print(file=sys.stderr)
         if normalize and not self._gives_unit_length:
             self._gives_unit_length = _normalize(np, out) and len(many) > 0
-        return out[0] if isinstance(texts, str) else out  # type: ignore[no-any-return]
+        return out[0] if isinstance(texts, str) else out
 
     def _embed_in_batches(self, texts: list[str], size: int, out: FloatArray, show_progress: bool, timeout: float | None,
                           retry: Retry) -> None:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     Tensor = Union[npt.NDArray[Any], "bytes", bytearray, memoryview, MappedPort]
 
-_QUICK_NS = SLICE_NS // 5
+_QUICK_NS = SLICE_NS // 5  # a run that takes five times as long as the last one still ends within its slice
+
 
 class Lease:
     """A pinned shape (from Model.lease). Release it, use it as a context manager, or drop it."""

@@ -116,7 +116,6 @@ if numpy is not None:
         calculations with it are NumPy arrays; numpy.asarray() makes a NumPy array of the same memory."""
 
         __slots__ = ("_view", "_port_memory")
-        __hash__ = None
 
         def __init__(self, view: Any, memory: Memory) -> None:
             self._view = view
