@@ -1,8 +1,8 @@
-# Library, worker and tool for machines that nobody knows: Python wheels and the release's archive for Linux are made of them. The same
-# objects as everything else, linked so that they need glibc and libgcc_s and nothing else: libstdc++ and the five objects of
-# libcrypto that SHA-256 takes are inside, hidden. libgcc_s stays outside on purpose: it unwinds through the frames of the whole process, and
-# comes with every glibc. They are in portable/ of the build folder, which is not there where they cannot be made: on the
-# Mac (whose files need nothing but libSystem anyway), under sanitizers, with a system's libuv, and without a static libcrypto.
+# Library, worker and tool for machines that nobody knows: Python wheels and the release's archive for Linux are made of them. The
+# same objects as everything else, linked so that they need glibc and libgcc_s and nothing else: libstdc++ and the five objects of
+# libcrypto that SHA-256 takes are inside, hidden. libgcc_s stays outside on purpose: it unwinds through the frames of the whole
+# process, and comes with every glibc. They are in portable/ of the build folder, which is not there where they cannot be made: on
+# the Mac (whose files need nothing but libSystem anyway), under sanitizers, with a system's libuv, and without a static libcrypto.
 set(ANELANE_PORTABLE_DIR "${CMAKE_BINARY_DIR}/portable")
 if(APPLE OR ANELANE_SANITIZE OR ANELANE_SYSTEM_LIBUV OR NOT ANELANE_STATIC_LIBCRYPTO)
   file(REMOVE_RECURSE "${ANELANE_PORTABLE_DIR}")

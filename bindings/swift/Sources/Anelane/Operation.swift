@@ -87,8 +87,8 @@ extension Library {
 }
 
 extension Library {
-  /// Something that blocks and cannot be stopped, on a thread of its own. A task that is cancelled meanwhile does not wait for it: whichever
-  /// of the two ends is first resumes, and the other's result is dropped.
+  /// Something that blocks and cannot be stopped, on a thread of its own. A task that is cancelled meanwhile does not wait for it:
+  /// whichever of the two ends is first resumes, and the other's result is dropped.
   func abandonable<T: Sendable>(_ work: @escaping @Sendable () -> Result<T, AneLaneError>) async throws(AneLaneError) -> T {
     let end = End<Result<T, AneLaneError>>()
     let result = await withTaskCancellationHandler {
