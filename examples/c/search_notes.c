@@ -6,10 +6,10 @@
  * and between words where it must. Files that cannot be read, or are not UTF-8, are named and left out.
  * --lane-dir is a lane of its own in that folder, rather than the user's.
  */
-#define _XOPEN_SOURCE 700
+#define _DEFAULT_SOURCE /* fts */
 #include <anelane.h>
-#include <dirent.h>
 #include <errno.h>
+#include <fts.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,78 +22,49 @@ enum { BATCH = 64, SHOWN = 70 }; /* pieces in one call, characters of a hit */
 #define PATIENCE_NS (600000 * MS_NS) /* for one call: a compile, and the queue before it */
 
 struct piece {
-  char* text;
-  const char* path;
-  size_t place;  /* of its vector; of equally near pieces the first comes first */
+  char *path, *text;
+  const float* vector;
   double cosine; /* with the question at hand */
 };
 struct notes {
   anelane_tokenizer tokenizer;
   size_t special, room; /* tokens that every text has, and what is left for its words */
-  char** paths;
-  size_t path_count;
   struct piece* pieces;
-  size_t piece_count;
+  size_t count;
 };
+
+static anelane_error error = {.struct_size = sizeof error}; /* of the last call that failed */
 
 static void fail(const char* what, const char* why) {
   fprintf(stderr, "search_notes: %s%s\n", what, why);
   exit(1);
 }
-static void check(anelane_status status, const anelane_error* error) {
+static void check(anelane_status status) {
   char text[1024];
   if (status == ANELANE_OK) return;
-  anelane_error_text(error, text, sizeof text);
+  anelane_error_text(&error, text, sizeof text);
   fail(text, "");
 }
 static void* need(void* memory) {
   if (memory == NULL) fail("there is no memory", "");
   return memory;
 }
-/* Room for one more element: it doubles at the powers of two. */
-static void* grown(void* array, size_t count, size_t size) {
-  if ((count & (count - 1)) != 0) return array;
-  return need(realloc(array, (count == 0 ? 1 : 2 * count) * size));
+static void leave_out(const char* path, const char* why) {
+  fprintf(stderr, "search_notes: left out: %s: %s\n", path, why);
 }
 
 /* ---- notes */
-static int by_path(const void* a, const void* b) {
-  return strcmp(*(char* const*)a, *(char* const*)b);
-}
-static void find_notes(struct notes* notes, const char* folder) {
-  struct stat info;
-  struct dirent* entry;
-  DIR* listing = opendir(folder);
-  if (listing == NULL) fprintf(stderr, "search_notes: left out: %s: %s\n", folder, strerror(errno));
-  while (listing != NULL && (entry = readdir(listing)) != NULL) {
-    const char* kind = strrchr(entry->d_name, '.');
-    const size_t size = strlen(folder) + strlen(entry->d_name) + 2;
-    if (entry->d_name[0] == '.') continue; /* hidden, or this folder itself */
-    char* path = need(malloc(size));
-    snprintf(path, size, "%s/%s", folder, entry->d_name);
-    if (lstat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-      find_notes(notes, path);
-    } else if (kind != NULL && (strcmp(kind, ".txt") == 0 || strcmp(kind, ".md") == 0) &&
-               stat(path, &info) == 0 && S_ISREG(info.st_mode)) {
-      notes->paths = grown(notes->paths, notes->path_count, sizeof path);
-      notes->paths[notes->path_count++] = path;
-      continue;
-    }
-    free(path);
-  }
-  if (listing != NULL) closedir(listing);
-}
 static size_t tokens(const struct notes* notes, const char* begin, const char* end) {
-  anelane_error error = {.struct_size = sizeof error};
   size_t count;
-  check(anelane_tokenize(notes->tokenizer, begin, (size_t)(end - begin), NULL, 0, &count, &error), &error);
+  check(anelane_tokenize(notes->tokenizer, begin, (size_t)(end - begin), NULL, 0, &count, &error));
   return count - notes->special;
 }
 static void add_piece(struct notes* notes, const char* path, const char* begin, const char* end) {
-  struct piece piece = {.text = need(strndup(begin, (size_t)(end - begin))), .path = path};
-  piece.place = notes->piece_count;
-  notes->pieces = grown(notes->pieces, notes->piece_count, sizeof piece);
-  notes->pieces[notes->piece_count++] = piece;
+  const size_t n = notes->count++;
+  if ((n & (n - 1)) == 0) /* full: the room doubles at the powers of two */
+    notes->pieces = need(realloc(notes->pieces, 2 * (n + 1) * sizeof *notes->pieces));
+  notes->pieces[n].path = need(strdup(path));
+  notes->pieces[n].text = need(strndup(begin, (size_t)(end - begin)));
 }
 /* Words are what lies between spaces and control characters; they are moved together, one space apart. A
  * paragraph ends at a line without words. */
@@ -132,9 +103,9 @@ static void add_pieces(struct notes* notes, const char* path, char* text, const 
   }
   if (piece < to) add_piece(notes, path, piece, to);
 }
-static void read_note(struct notes* notes, const char* path) {
+/* `name` is the path below the folder. */
+static void read_note(struct notes* notes, const char* path, const char* name) {
   enum { STEP = 65536 };
-  anelane_error error = {.struct_size = sizeof error};
   FILE* file = fopen(path, "rb");
   char* text = NULL;
   size_t bytes = 0, got = file == NULL ? 0 : STEP, count;
@@ -143,30 +114,45 @@ static void read_note(struct notes* notes, const char* path) {
     got = fread(text + bytes, 1, STEP, file);
   }
   if (file == NULL || ferror(file)) {
-    fprintf(stderr, "search_notes: left out: %s: %s\n", path, strerror(errno));
+    leave_out(path, strerror(errno));
   } else if (anelane_tokenize(notes->tokenizer, path, strlen(path), NULL, 0, &count, &error) != ANELANE_OK ||
              anelane_tokenize(notes->tokenizer, text, bytes, NULL, 0, &count, &error) != ANELANE_OK) {
-    fprintf(stderr, "search_notes: left out: %s: %s\n", path, error.message); /* not UTF-8, and where */
+    leave_out(path, error.message); /* not UTF-8, and where */
   } else {
-    char* begin =
-        bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text; /* a byte order mark */
-    add_pieces(notes, path, begin, text + bytes);
+    const int marked = bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0; /* a byte order mark */
+    add_pieces(notes, name, text + (marked ? 3 : 0), text + bytes);
   }
   if (file != NULL) fclose(file);
   free(text);
+}
+/* Links to files are followed, those to folders are not; what begins with a dot is hidden. */
+static void read_notes(struct notes* notes, char* folder) {
+  struct stat info;
+  FTSENT* entry;
+  FTS* tree = need(fts_open((char*[]){folder, NULL}, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL));
+  while ((entry = fts_read(tree)) != NULL) {
+    const char *path = entry->fts_path, *name = path + strlen(folder), *kind = strrchr(path, '.');
+    if (entry->fts_level > 0 && entry->fts_name[0] == '.')
+      fts_set(tree, entry, FTS_SKIP);
+    else if (entry->fts_info == FTS_DNR)
+      leave_out(path, strerror(entry->fts_errno));
+    else if (kind != NULL && (strcmp(kind, ".txt") == 0 || strcmp(kind, ".md") == 0) &&
+             stat(path, &info) == 0 && S_ISREG(info.st_mode))
+      read_note(notes, path, name + (*name == '/'));
+  }
+  fts_close(tree);
 }
 
 /* ---- the engine */
 /* Asks again when the error says that it helps, as docs/waits.md tells. */
 static void embed(anelane_model model, const char* const* texts, size_t count, float* out) {
-  anelane_error error = {.struct_size = sizeof error};
   const uint64_t deadline = anelane_now_ns() + PATIENCE_NS;
   while (anelane_embed_texts(model, texts, count, out, 0, NULL, deadline, &error) != ANELANE_OK) {
     const uint64_t ms = error.retry_after_ms;
     const struct timespec pause = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000 * MS_NS)};
     if (error.error_class != ANELANE_TRANSIENT || !error.safe_to_retry || ms == 0 ||
         anelane_now_ns() + ms * MS_NS >= deadline)
-      check(error.status, &error);
+      check(error.status);
     nanosleep(&pause, NULL);
   }
 }
@@ -190,14 +176,15 @@ static double cosine(const float* a, const float* b, size_t dim) {
 }
 static int nearer(const void* a, const void* b) {
   const struct piece *x = a, *y = b;
+  const int by_path = strcmp(x->path, y->path);
   if (x->cosine != y->cosine) return x->cosine > y->cosine ? -1 : 1;
-  return x->place < y->place ? -1 : 1;
+  return by_path != 0 ? by_path : x->vector < y->vector ? -1 : 1;
 }
-static void show(const struct piece* piece, size_t folder_length) {
+static void show(const struct piece* piece) {
   int bytes = 0;
   for (int n = 0; piece->text[bytes] != 0; bytes++)
     if ((piece->text[bytes] & 0xc0) != 0x80 && ++n > SHOWN) break;
-  printf("  %.3f  %s: %.*s\n", piece->cosine, piece->path + folder_length + 1, bytes, piece->text);
+  printf("  %.3f  %s: %.*s\n", piece->cosine, piece->path, bytes, piece->text);
 }
 static int usage(void) {
   fprintf(stderr,
@@ -227,17 +214,14 @@ int main(int argc, char** argv) {
 
   struct stat info;
   struct notes notes = {0};
-  anelane_error error = {.struct_size = sizeof error};
   anelane_model_info model_info = {.struct_size = sizeof model_info};
   if (stat(argv[1], &info) != 0 || !S_ISDIR(info.st_mode)) fail("there is no folder ", argv[1]);
-  check(anelane_model_inspect(argv[0], &model_info, &error), &error);
-  check(anelane_tokenizer_load(argv[0], &notes.tokenizer, &error), &error);
+  check(anelane_model_inspect(argv[0], &model_info, &error));
+  check(anelane_tokenizer_load(argv[0], &notes.tokenizer, &error));
   notes.special = tokens(&notes, "", "");
   notes.room = model_info.ceiling - notes.special;
-  find_notes(&notes, argv[1]);
-  if (notes.path_count > 0) qsort(notes.paths, notes.path_count, sizeof *notes.paths, by_path);
-  for (size_t i = 0; i < notes.path_count; i++) read_note(&notes, notes.paths[i]);
-  if (notes.piece_count == 0) fail("there is no text in *.txt and *.md files below ", argv[1]);
+  read_notes(&notes, argv[1]);
+  if (notes.count == 0) fail("there is no text in *.txt and *.md files below ", argv[1]);
 
   anelane_lane lane;
   anelane_model model;
@@ -245,32 +229,36 @@ int main(int argc, char** argv) {
   uint64_t shape_start_ns = now;
   model_options.progress = progress;
   model_options.progress_user = &shape_start_ns;
-  check(anelane_lane_open(&lane_options, now + 10000 * MS_NS, &lane, &error), &error);
-  check(anelane_model_load(lane, argv[0], &model_options, now + PATIENCE_NS, &model, &error), &error);
-  const size_t dim = model_info.dim, pieces = notes.piece_count;
+  check(anelane_lane_open(&lane_options, now + 10000 * MS_NS, &lane, &error));
+  check(anelane_model_load(lane, argv[0], &model_options, now + PATIENCE_NS, &model, &error));
+  const size_t dim = model_info.dim, pieces = notes.count;
   float* asked = need(malloc(questions * dim * sizeof *asked));
   float* vectors = need(malloc(pieces * dim * sizeof *vectors));
   embed(model, (const char* const*)argv + 2, questions, asked);
   for (size_t first = 0; first < pieces; first += BATCH) {
     const char* texts[BATCH];
     const size_t batch = pieces - first < BATCH ? pieces - first : BATCH;
-    for (size_t i = 0; i < batch; i++) texts[i] = notes.pieces[first + i].text;
+    for (size_t i = 0; i < batch; i++) {
+      texts[i] = notes.pieces[first + i].text;
+      notes.pieces[first + i].vector = vectors + (first + i) * dim;
+    }
     embed(model, texts, batch, vectors + first * dim);
   }
-  check(anelane_lane_close(lane, ANELANE_NO_DEADLINE, &error), &error);
+  check(anelane_lane_close(lane, ANELANE_NO_DEADLINE, &error));
 
   for (size_t q = 0; q < questions; q++) {
     for (size_t i = 0; i < pieces; i++)
-      notes.pieces[i].cosine = cosine(asked + q * dim, vectors + notes.pieces[i].place * dim, dim);
+      notes.pieces[i].cosine = cosine(asked + q * dim, notes.pieces[i].vector, dim);
     qsort(notes.pieces, pieces, sizeof *notes.pieces, nearer);
     printf("%s\n", argv[2 + q]);
-    for (size_t i = 0; i < pieces && i < (size_t)top; i++) show(&notes.pieces[i], strlen(argv[1]));
+    for (size_t i = 0; i < pieces && i < (size_t)top; i++) show(&notes.pieces[i]);
   }
 
-  for (size_t i = 0; i < pieces; i++) free(notes.pieces[i].text);
-  for (size_t i = 0; i < notes.path_count; i++) free(notes.paths[i]);
+  for (size_t i = 0; i < pieces; i++) {
+    free(notes.pieces[i].path);
+    free(notes.pieces[i].text);
+  }
   free(notes.pieces);
-  free(notes.paths);
   free(vectors);
   free(asked);
   anelane_tokenizer_release(notes.tokenizer);

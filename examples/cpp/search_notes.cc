@@ -48,92 +48,76 @@ T need(anelane::Result<T> result) {
   result.error().text(text, sizeof text);
   fail(text);
 }
-void leave_out(const fs::path& path, std::string_view why) {
-  std::fprintf(stderr, "search_notes: left out: %s: %.*s\n", path.c_str(), static_cast<int>(why.size()),
-               why.data());
+void leave_out(const fs::path& path, const std::string& why) {
+  std::fprintf(stderr, "search_notes: left out: %s: %s\n", path.c_str(), why.c_str());
 }
 
 // ---- notes
-std::vector<fs::path> notes_below(const fs::path& folder) {
-  std::vector<fs::path> found;
+// Links to files are followed, those to folders are not; what begins with a dot is hidden.
+void find_notes(const fs::path& folder, std::vector<fs::path>* found) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const fs::path& path = entry->path();
     std::error_code unknown;  // of a link to nowhere: no note
     if (path.filename().native()[0] == '.') continue;
     if (fs::is_directory(entry->symlink_status(unknown))) {
-      const std::vector<fs::path> below = notes_below(path);
-      found.insert(found.end(), below.begin(), below.end());
+      find_notes(path, found);
     } else if ((path.extension() == ".txt" || path.extension() == ".md") && entry->is_regular_file(unknown)) {
-      found.push_back(path);
+      found->push_back(path);
     }
   }
   if (error) leave_out(folder, error.message());
-  return found;
 }
 
-// Cuts texts into pieces that fit the model.
-class Cutter {
- public:
-  Cutter(const anelane::Tokenizer& tokenizer, std::size_t ceiling)
-      : tokenizer_(tokenizer), special_(count("")), room_(ceiling - special_) {}
+bool is_gap(char c) {
+  return static_cast<unsigned char>(c) <= ' ';
+}
 
-  // Words are what lies between spaces and control characters. A paragraph ends at a line without words.
-  std::vector<std::string> cut(std::string_view text) {
-    pieces_.clear();
-    piece_.clear();
-    paragraph_ = before_ = within_ = 0;
-    for (std::size_t i = 0; i < text.size();) {
-      std::size_t lines = 0, begin;
-      for (begin = i; begin < text.size() && is_gap(text[begin]); begin++) lines += text[begin] == '\n';
-      for (i = begin; i < text.size() && !is_gap(text[i]);) i++;
-      if (begin < i) add(text.substr(begin, i - begin), lines > 1);
-    }
-    end_piece(piece_.size());
-    return std::move(pieces_);
-  }
+void append(std::string* words, std::string_view more) {
+  if (!words->empty() && !more.empty()) *words += ' ';
+  *words += more;
+}
 
- private:
-  static bool is_gap(char c) { return static_cast<unsigned char>(c) <= ' '; }
-  std::size_t count(std::string_view text) const { return need(tokenizer_.tokenize(text, {})); }
-  std::size_t tokens(std::string_view text) const { return count(text) - special_; }
-
-  void add(std::string_view word, bool new_paragraph) {
-    if (new_paragraph) {
-      paragraph_ = piece_.size();
-      before_ += std::exchange(within_, 0);
+// Pieces that fit the model. Words are what lies between spaces and control characters; a paragraph ends at a
+// line without words.
+std::vector<std::string> cut(std::string_view text, const anelane::Tokenizer& tokenizer,
+                             std::size_t ceiling) {
+  const auto count = [&](std::string_view part) { return need(tokenizer.tokenize(part, {})); };
+  const std::size_t special = count(""), room = ceiling - special;
+  std::vector<std::string> pieces;
+  std::string before, within;        // the piece before its last paragraph, and that
+  std::size_t used = 0, recent = 0;  // their tokens
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t lines = 0, begin;
+    for (begin = i; begin < text.size() && is_gap(text[begin]); begin++) lines += text[begin] == '\n';
+    for (i = begin; i < text.size() && !is_gap(text[i]);) i++;
+    std::string_view word = text.substr(begin, i - begin);
+    if (word.empty()) break;
+    if (lines > 1) {
+      append(&before, std::exchange(within, {}));
+      used += std::exchange(recent, 0);
     }
-    std::size_t cost = tokens(word);
-    while (!piece_.empty() && before_ + within_ + cost > room_) {
-      if (paragraph_ == 0) within_ = 0;  // no other paragraph is in it: cut between words
-      end_piece(paragraph_ == 0 ? piece_.size() : paragraph_);
+    std::size_t cost = count(word) - special;
+    while (!(before.empty() && within.empty()) && used + recent + cost > room) {
+      const bool last = before.empty();
+      pieces.push_back(std::exchange(last ? within : before, {}));
+      (last ? recent : used) = 0;
     }
-    while (cost > room_) {  // a word that is too long by itself: halves, between characters
+    while (cost > room) {  // a word that is too long by itself: halves, between characters
       std::size_t part = word.size();
-      while (tokens(word.substr(0, part)) > room_)
+      while (count(word.substr(0, part)) > ceiling)
         for (part /= 2; (word[part] & 0xc0) == 0x80;) part--;
-      pieces_.emplace_back(word.substr(0, part));
+      pieces.emplace_back(word.substr(0, part));
       word.remove_prefix(part);
-      cost = tokens(word);
+      cost = count(word) - special;
     }
-    if (!piece_.empty()) piece_ += ' ';
-    piece_ += word;
-    within_ += cost;
+    append(&within, word);
+    recent += cost;
   }
-  // The first bytes of the piece are one, what follows begins the next.
-  void end_piece(std::size_t bytes) {
-    if (bytes > 0) pieces_.push_back(piece_.substr(0, bytes));
-    piece_.erase(0, bytes + 1);
-    paragraph_ = before_ = 0;
-  }
-
-  const anelane::Tokenizer& tokenizer_;
-  std::size_t special_, room_;  // tokens that every text has, and what is left for its words
-  std::vector<std::string> pieces_;
-  std::string piece_;
-  std::size_t paragraph_ = 0;            // where the last paragraph of the piece begins
-  std::size_t before_ = 0, within_ = 0;  // tokens of the piece before that, and from there
-};
+  append(&before, within);
+  if (!before.empty()) pieces.push_back(before);
+  return pieces;
+}
 
 // Nothing: it cannot be read, and errno says why.
 std::optional<std::string> contents(const fs::path& path) {
@@ -142,15 +126,14 @@ std::optional<std::string> contents(const fs::path& path) {
   std::string text;
   char block[65536];
   while (const std::size_t got = std::fread(block, 1, sizeof block, file.get())) text.append(block, got);
-  if (std::ferror(file.get())) return std::nullopt;
-  return text;
+  return std::ferror(file.get()) ? std::nullopt : std::optional(text);
 }
 
 std::vector<Piece> pieces_below(const std::string& folder, const std::string& model_folder) {
   const std::size_t ceiling = need(anelane::Model::inspect(model_folder)).ceiling;
   const anelane::Tokenizer tokenizer = need(anelane::Tokenizer::load(model_folder));
-  Cutter cutter(tokenizer, ceiling);
-  std::vector<fs::path> paths = notes_below(folder);
+  std::vector<fs::path> paths;
+  find_notes(folder, &paths);
   std::sort(paths.begin(), paths.end(), [](const auto& a, const auto& b) { return a.native() < b.native(); });
   std::vector<Piece> pieces;
   for (const fs::path& path : paths) {
@@ -162,12 +145,11 @@ std::vector<Piece> pieces_below(const std::string& folder, const std::string& mo
     auto utf8 = tokenizer.tokenize(path.native(), {});
     if (utf8) utf8 = tokenizer.tokenize(*text, {});
     if (!utf8) {
-      leave_out(path, utf8.error().message());
+      leave_out(path, std::string(utf8.error().message()));
       continue;
     }
-    std::string_view words = *text;
-    if (words.substr(0, 3) == "\xef\xbb\xbf") words.remove_prefix(3);  // a byte order mark
-    for (std::string& piece : cutter.cut(words))
+    const bool marked = text->compare(0, 3, "\xef\xbb\xbf") == 0;  // a byte order mark
+    for (std::string& piece : cut(std::string_view(*text).substr(marked ? 3 : 0), tokenizer, ceiling))
       pieces.push_back({path.lexically_relative(folder), std::move(piece), {}});
   }
   return pieces;

@@ -38,6 +38,7 @@ NOTES = {
     # These are left out:
     "bad/latin.txt": b"M\xfcller", "bad/surrogate.md": b"\xed\xa0\x80", "bad/cut.md": b"gr\xc3", "bad/over.md": b"\xc0\xaf",
 }
+FEW = ("a.txt", "a/b.txt", "bike.txt", "crlf.md")  # enough for what is not about notes, and quick
 LEFT_OUT = ["bad/cut.md", "bad/latin.txt", "bad/memory.txt", "bad/over.md", "bad/surrogate.md"]
 
 
@@ -63,12 +64,16 @@ def fail(message):
     sys.exit("notes_test: " + message)
 
 
-def write_notes(folder):
-    for name, text in NOTES.items():
-        path = os.path.join(folder, name)
+def write_notes(folder, names):
+    for name in names:
+        path, text = os.path.join(folder, name), NOTES[name]
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as f:
             f.write(text if isinstance(text, bytes) else text.encode())
+
+
+def write_all_notes(folder):
+    write_notes(folder, NOTES)
     with open(os.path.join(os.fsencode(folder), b"bad/name-\xff.txt"), "wb") as f:
         f.write(BIKE.encode())
     for link, end in (("link.txt", "bike.dat"), ("gone.txt", "nowhere"), ("loop", "."), ("loop.txt", "."),
@@ -156,17 +161,18 @@ def main():
     source, build = (os.path.abspath(path) for path in sys.argv[1:3])
     model = os.environ.get("ANELANE_TEST_MODEL") or os.path.join(source, "models/all-MiniLM-L6-v2")
     with tempfile.TemporaryDirectory() as temp:
-        notes, empty = os.path.join(temp, "notes"), os.path.join(temp, "empty")
+        notes, few, empty = (os.path.join(temp, name) for name in ("notes", "few", "empty"))
         os.mkdir(empty)
-        write_notes(notes)
+        write_all_notes(notes)
+        write_notes(few, FEW)
         with open(os.path.join(empty, "blank.txt"), "wb") as f:
             f.write(b"\n")
         programs = [Program(*word.split("=", 1), model, os.path.join(temp, "lane")) for word in sys.argv[3:]]
         printed = {}
         for program in programs:
-            seen = [program.check_hits(notes), program.check_few(notes)]
-            program.check_refusals(notes, empty)
-            again = program.check_retry(notes, os.path.join(build, "tests/faulty-worker"), os.path.join(temp, "once"))
+            seen = [program.check_hits(notes), program.check_few(few)]
+            program.check_refusals(few, empty)
+            again = program.check_retry(few, os.path.join(build, "tests/faulty-worker"), os.path.join(temp, "once"))
             program.expect("another answer after a crash", again == seen[1], again)
             printed[program.name] = seen
         first = programs[0]
