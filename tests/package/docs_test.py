@@ -35,12 +35,16 @@ int main(void) {
 """
 # The same for C++.
 CPP_BEFORE = """#include <anelane.hpp>
+#include <cstdio>
 #include <string>
+#include <string_view>
 #include <vector>
 using namespace std::chrono_literals;
 template <class T> void use(const T&);
 template <class T> void report(const T&);
-void part(const anelane::Model* model, const std::vector<std::string>& texts) {
+void keep(std::string_view line) noexcept;
+void part([[maybe_unused]] const anelane::Lane* lane, [[maybe_unused]] const anelane::Model* model,
+          [[maybe_unused]] const std::vector<std::string>& texts) {
 """
 
 # What the example of docs/waits.md leaves to the reader.
