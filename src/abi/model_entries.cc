@@ -134,7 +134,7 @@ ANELANE_API anelane_status anelane_model_ports(anelane_model handle, uint32_t sh
     ANELANE_TRY(find_rung(*model, shape).status());
     const std::vector<PortLayout> ports = port_layouts(model->summary, shape);
     for (size_t i = 0; i < std::min(cap, ports.size()); ++i)
-      ANELANE_TRY(check_struct(&out[i], "out", sizeof(uint32_t)));
+      ANELANE_TRY(check_struct(&out[i], ("out[" + std::to_string(i) + "]").c_str(), sizeof(uint32_t)));
     for (size_t i = 0; i < std::min(cap, ports.size()); ++i) {
       const PortLayout& p = ports[i];
       anelane_port to{};

@@ -86,6 +86,10 @@ static void ports_come_inputs_first_and_add_up(void** state) {
   assert_status(ANELANE_OK, anelane_model_ports(model, SHAPE, &one, 1, &count, &err), &err);
   assert_int_equal(count, port_count);
   assert_string_equal(one.name, ports[0].name);
+  anelane_port second_unset[2] = {{.struct_size = sizeof one}};
+  assert_status(ANELANE_INVALID_ARGUMENT, anelane_model_ports(model, SHAPE, second_unset, 2, &count, &err),
+                &err);
+  assert_non_null(strstr(err.message, "out[1].struct_size"));
   assert_status(ANELANE_OK, anelane_model_ports(model, SHAPE, NULL, 0, &count, &err), &err);
   assert_int_equal(count, port_count);
   assert_status(ANELANE_SHAPE_UNKNOWN, anelane_model_ports(model, 33, NULL, 0, &count, &err), &err);

@@ -64,14 +64,19 @@ Session::~Session() {
   close(&ignored);
 }
 
-void Session::say_who_holds() const {
+void Session::say_who_holds(uint64_t deadline) const {
   anelane_holder holder = {};
   holder.struct_size = sizeof holder;
   if (anelane_lane_holder(or_default(flags_.lock_dir), &holder, nullptr) != ANELANE_OK || holder.held == 0)
     return;
   std::string who = holder.pid == 0 ? "another process" : "process " + std::to_string(holder.pid);
   if (holder.program[0] != '\0') who += std::string(" (") + holder.program + ")";
-  line_->print_above(("anelane: waiting for the lane, which " + who + " holds").c_str());
+  // Ten minutes unless the user says otherwise: long enough to look like a tool that hangs.
+  const uint64_t now = anelane_now_ns();
+  const uint64_t seconds = deadline > now ? (deadline - now + 999'999'999) / 1'000'000'000 : 0;
+  line_->print_above(
+      ("anelane: waiting up to " + std::to_string(seconds) + " s for the lane, which " + who + " holds")
+          .c_str());
 }
 
 anelane_status Session::open(uint64_t deadline, anelane_error* err) {
@@ -85,7 +90,7 @@ anelane_status Session::open(uint64_t deadline, anelane_error* err) {
   options.record_path = or_default(flags_.record_path);
   const anelane_status status = anelane_lane_open(&options, 0, &lane_, err);
   if (status != ANELANE_LANE_BUSY || deadline <= anelane_now_ns()) return status;
-  say_who_holds();
+  say_who_holds(deadline);
   return anelane_lane_open(&options, deadline, &lane_, err);
 }
 

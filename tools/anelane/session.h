@@ -46,7 +46,7 @@ class Session {
   const anelane_model_info& info() const { return info_; }
 
  private:
-  void say_who_holds() const;
+  void say_who_holds(uint64_t deadline) const;
 
   const LaneFlags flags_;
   ProgressLine* const line_;
