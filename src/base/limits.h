@@ -36,7 +36,9 @@ inline constexpr uint32_t kGateHoldMs = 35'000;        // L4.13
 inline constexpr uint32_t kOwnerDeathMs = 1'000;       // L1.4
 inline constexpr uint64_t kShapeExchangeMs = 600'000;  // one admission or eviction
 inline constexpr uint64_t kInferExchangeMs = 120'000;  // one run or one chunk of an embed
-inline constexpr uint64_t kExchangeTokens = 16'384;    // padded tokens of one embed exchange
+// Padded tokens of one embed exchange: what a short call waits for behind somebody's large batch, and what a
+// cancelled batch still costs. Larger ones gain nothing that can be measured.
+inline constexpr uint64_t kExchangeTokens = 2'048;
 inline constexpr uint64_t kLoadExchangeMs = 600'000;   // one model load
 // While an exchange runs its worker is asked whether it is still there (src/lane/worker_pulse.h).
 inline constexpr uint32_t kPingEveryMs = 2'000;

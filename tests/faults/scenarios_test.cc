@@ -193,6 +193,36 @@ TEST_F(Scenario, L3_7_AnEvictionThatWasSentIsNotTakenBackWhenItsCauseDies) {
   anelane_op_release(second.op);
 }
 
+// A batch is several exchanges, and whoever came meanwhile is served between two of them.
+TEST_F(Scenario, L5_1_AShortCallWaitsForOneExchangeOfALargeBatch) {
+  struct Ended {
+    std::atomic<int>* count;
+    std::atomic<int> place{0};
+  };
+  const auto take_place = [](void* user, anelane_op, anelane_status status) {
+    auto* ended = static_cast<Ended*>(user);
+    if (status == ANELANE_OK) ended->place = ++*ended->count;
+  };
+  open("embed:freeze");
+  const std::vector<int32_t> ids = ids_of(30);
+  const std::vector<anelane_tokens> items(500, {ids.data(), ids.size()});
+  std::atomic<int> count{0};
+  Ended batch{&count}, alone{&count};
+  anelane_op ops[2];
+  anelane_error err = new_error();
+  faults_->arm();
+  require(anelane_start_embed(model_, items.data(), items.size(), in_ms(kBoundMs), take_place, &batch,
+                              &ops[0], &err),
+          "start", err);
+  ASSERT_TRUE(is_held()) << "with its first exchange";
+  require(start_embed_short(model_, kBoundMs, take_place, &alone, &ops[1], &err), "start", err);
+  let_go();
+  EXPECT_TRUE(becomes_true(kBoundMs, [&] { return count == 2; }));
+  EXPECT_LT(alone.place, batch.place);
+  for (const anelane_op op : ops) anelane_op_release(op);
+  expect_unharmed();
+}
+
 TEST_F(Scenario, S035_AWorkerThatDropsItsConnectionDuringInference) {
   open("embed:die");
   faults_->arm();
