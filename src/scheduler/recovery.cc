@@ -39,8 +39,8 @@ void Scheduler::Core::fault(Worker& w) {
   if (!open) return;
   const bool asked_before = w.ending;
   w.broken = true;
+  count_crash(w);  // which asks whether it was being started
   if (w.state != WorkerState::kRetiring) w.state = WorkerState::kRecovering;
-  count_crash(w);
   end_prewarm(w, true);
   if (w.admission.active()) lose_admission(w);
   lose_slots(w);
@@ -204,18 +204,17 @@ void Scheduler::Core::end_lost_admission(Worker& w) {
 void Scheduler::Core::start_failed(Worker& w, bool shortage) {
   if (w.state == WorkerState::kRetiring) return exit_confirmed(w);  // retired while it was being started
   if (w.state != WorkerState::kStarting) return;
-  if (!shortage) {
-    w.short_starts = 0;
+  if (!shortage)
     count_crash(w);
-  } else if (options_.back_off) {
+  else if (options_.back_off)
     ++w.short_starts;
-  }
   w.state = WorkerState::kWaiting;
   schedule_start(w);
 }
 
 // L6.4: the crashes of the last minute decide.
 void Scheduler::Core::count_crash(Worker& w) {
+  w.short_starts = 0;  // there was a process
   std::erase_if(w.crashes, [&](Time t) { return now_ - t >= kCrashWindow; });
   w.crashes.push_back(now_);
   // After a quarantine one more crash is enough, until a start has held for a minute.

@@ -219,6 +219,28 @@ TEST(Recovery, L6_4_AShortageAtTheStartIsNoCrash) {
   EXPECT_EQ(lane.scheduler.outage(a), Outage::kNone);
 }
 
+// It starts again, and ends while it loads the model: that is the model's own affair, and no shortage.
+TEST(Recovery, L6_4_ACrashEndsAShortage) {
+  BenchLane lane;
+  const WorkerId a = lane.model(4, {-1});
+  lane.fault(a);
+  lane.exit(a);
+  Generation g = 2;
+  for (int i = 0; i < 6; ++i, ++g) {
+    lane.start_failed(a, g, Code::kResourcesExhausted);
+    start_comes_in(&lane, g);
+  }
+  EXPECT_EQ(lane.scheduler.outage(a), Outage::kCannotStart);
+  for (int i = 0; i < 5; ++i, ++g) {
+    lane.fault(a, g);
+    EXPECT_NE(lane.scheduler.outage(a), Outage::kCannotStart);
+    lane.exit(a, g);
+    if (i < 4) start_comes_in(&lane, g);
+  }
+  EXPECT_EQ(lane.scheduler.outage(a), Outage::kKeepsEnding);
+  EXPECT_EQ(start_comes_in(&lane, --g), 60'000);
+}
+
 TEST(Recovery, L6_4_AProbeThatCouldNotBeMadeIsMadeSoon) {
   BenchLane lane;
   const WorkerId a = lane.model(4, {-1});
