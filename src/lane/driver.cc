@@ -121,9 +121,11 @@ void Driver::feed(Event event) {
     publish_time(now);
     // A copy: carrying out an action may lead to the next step, which ends the life of the span.
     const auto span = scheduler_->step(now, next);
-    actions_.assign(span.begin(), span.end());
-    for (const Action& action : actions_) carry_out(action);  // none of them feeds: `feeding_`
-    start_exchanges();
+    step_.take(span);
+    for (const Action& action : step_.withdrawals()) withdraw(action);
+    for (const Action& action : step_.others()) carry_out(action);  // none of them feeds: `feeding_`
+    for (const Action& action : step_.starts())
+      action.kind == ActionKind::kStartAdmission ? start_admission(action) : start_eviction(action);
     ask_for_idle();
     if (!broken_told_ && !scheduler_->broken().empty()) {
       broken_told_ = true;  // everybody has been answered, and will be (L4.14)
@@ -163,11 +165,9 @@ void Driver::carry_out(const Action& action) {
   switch (action.kind) {
     case ActionKind::kStartAdmission:
     case ActionKind::kStartEviction:
-      starts_.push_back(action);
-      return;
     case ActionKind::kWithdrawAdmission:
     case ActionKind::kWithdrawEviction:
-      return withdraw(action);
+      return;  // before and after these (step_order.h)
     case ActionKind::kGrant:
     case ActionKind::kOffer:
     case ActionKind::kAnswer:
@@ -232,25 +232,12 @@ void Driver::log_prewarm(const LaneModel& model, const Action& action) {
 
 // ---- admissions and evictions ----
 
-// The last of a step, so that what it starts and takes back again is never sent.
-void Driver::start_exchanges() {
-  for (const Action& action : std::exchange(starts_, {}))
-    action.kind == ActionKind::kStartAdmission ? start_admission(action) : start_eviction(action);
-}
-
 void Driver::withdraw(const Action& action) {
-  const bool admission = action.kind == ActionKind::kWithdrawAdmission;
-  const auto started = std::find_if(starts_.begin(), starts_.end(), [&](const Action& a) {
-    return a.worker == action.worker && a.rung == action.rung &&
-           (a.kind == ActionKind::kStartAdmission) == admission;
-  });
-  if (started != starts_.end()) {
-    starts_.erase(started);
-    return;
-  }
-  if (const auto model = model_of(action.worker); model && model->link)
-    model->link->withdraw(admission ? model->admissions[action.rung].exchange
-                                    : model->evictions[action.rung]);
+  const auto model = model_of(action.worker);
+  if (!model || !model->link) return;
+  model->link->withdraw(action.kind == ActionKind::kWithdrawAdmission
+                            ? model->admissions[action.rung].exchange
+                            : model->evictions[action.rung]);
 }
 
 void Driver::start_admission(const Action& action) {
@@ -326,6 +313,8 @@ void Driver::start_eviction(const Action& action) {
       if (Status bad = worker::parse_failed(reply->body, &failed); !bad.ok())
         return model->link->fail(std::move(bad));
       e.code = failed.code();
+      model->last_fault = "it could not give up a shape: " + failed.message();
+      log_line(LogLevel::kWarn, "worker of " + model->name + ": " + model->last_fault);
     } else if (reply->type != worker::FrameType::kEvicted) {
       return model->link->fail(
           error(Code::kProtocol, "the worker answered an eviction with a frame of another kind"));

@@ -1,6 +1,6 @@
 // The driver stands between the scheduler, which decides, and workers and callers, who act. Lane thread only.
 // Every event goes through feed(), one at a time, in the order of EventQueue; the actions of one step are
-// carried out before the next event is taken. Nothing here decides what runs when.
+// carried out, in that of StepOrder, before the next event is taken. Nothing here decides what runs when.
 #pragma once
 #include <deque>
 #include <functional>
@@ -16,6 +16,7 @@
 #include "lane/loop_thread.h"
 #include "lane/options.h"
 #include "lane/state_file.h"
+#include "lane/step_order.h"
 #include "scheduler/scheduler.h"
 
 namespace anelane {
@@ -99,7 +100,6 @@ class Driver {
   void arm_timer();
   std::shared_ptr<LaneModel> model_of(sched::WorkerId worker) const;
 
-  void start_exchanges();
   void withdraw(const sched::Action& action);
   void start_admission(const sched::Action& action);
   void admission_answered(const std::shared_ptr<LaneModel>& model, sched::Generation generation,
@@ -134,8 +134,7 @@ class Driver {
   std::unique_ptr<HistoryFile> history_;
   StateFile state_;
   EventQueue events_;
-  std::vector<sched::Action> actions_;  // of the step that is carried out
-  std::vector<sched::Action> starts_;   // of them: admissions and evictions that are not at their links yet
+  StepOrder step_;  // the actions that are carried out
   bool feeding_ = false, stopped_ = false, ending_ = false, broken_told_ = false;
   int batches_ = 0;
   LoopThread::TimerId timer_{}, tick_timer_{};
