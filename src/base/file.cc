@@ -105,7 +105,8 @@ std::string errno_text(int error_number) {
 }
 
 bool is_shortage(int error_number) {
-  return error_number == EAGAIN || error_number == ENOMEM || error_number == EMFILE || error_number == ENFILE;
+  return error_number == EAGAIN || error_number == ENOMEM || error_number == ENOBUFS ||
+         error_number == EMFILE || error_number == ENFILE;
 }
 
 Status io_error(std::string_view doing, const std::string& path, int error_number) {

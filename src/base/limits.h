@@ -100,6 +100,7 @@ static_assert(kExecutableBudget < kApplePoolLimit);
 static_assert(kSurfaceMin % kSurfaceAlign == 0 && kMaxSurface % kSurfaceAlign == 0);
 static_assert(kShapeExchangeMs >= kAdmissionBoundMs);
 static_assert(kPingsMissed < kStuckPings);
+static_assert(kInferExchangeMs % kPingEveryMs == 0);
 // Where three layers or more take the same time, one that is given up would have missed the time-out too.
 static_assert(uint64_t{kPingEveryMs} * kStuckPings * 3 <= kInferExchangeMs);
 

@@ -357,9 +357,8 @@ void Driver::recover(const sched::Action& action) {
   auto model = model_of(action.worker);
   if (!model || model->generation != action.generation) return;
   if (!model->link) return;  // its exit was confirmed already, and will be told
-  // What went wrong first is what callers want to know.
-  model->link->fail(
-      error(Code::kEngineCrashed, model->last_fault.empty() ? "it is being replaced" : model->last_fault));
+  // A link that reports no fault by itself is in order: a planned restart (L4.15) is no crash (L6.4).
+  model->set_stream(nullptr);
   model->link->end(limits::kExitAskMs);
 }
 

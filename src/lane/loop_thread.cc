@@ -6,9 +6,18 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/quiet_thread.h"
 
 namespace anelane {
+namespace {
+
+Status uv_failed(const char* doing, int rc) {
+  return error(Code::kIo, std::string("cannot ") + doing + ": " + errno_text(-rc))
+      .with_class(is_shortage(-rc));
+}
+
+}  // namespace
 
 Result<std::unique_ptr<LoopThread>> LoopThread::start() {
   std::unique_ptr<LoopThread> loop(new LoopThread);
@@ -20,13 +29,13 @@ Status LoopThread::init() {
   if (const int rc = uv_loop_init(&loop_); rc != 0) {
     // libuv (1.44 at least) forgets its own descriptor when it gets no second one. 0: it did not come so far.
     if (const int fd = uv_backend_fd(&loop_); fd > STDERR_FILENO) ::close(fd);
-    return error(Code::kIo, std::string("cannot create the lane's event loop: ") + uv_strerror(rc));
+    return uv_failed("create the lane's event loop", rc);
   }
   if (const int rc = uv_async_init(&loop_, &async_,
                                    [](uv_async_t* h) { static_cast<LoopThread*>(h->data)->drain_tasks(); });
       rc != 0) {
     uv_loop_close(&loop_);
-    return error(Code::kIo, std::string("cannot create the lane's wake-up: ") + uv_strerror(rc));
+    return uv_failed("create the lane's wake-up", rc);
   }
   uv_timer_init(&loop_, &timer_);
   async_.data = this;
@@ -152,7 +161,7 @@ Status LoopThread::Watch::open(LoopThread* loop, int fd) {
   close();
   auto state = std::make_unique<State>();
   if (const int rc = uv_poll_init(&loop->loop_, &state->poll, fd); rc != 0)
-    return error(Code::kIo, std::string("cannot watch a descriptor: ") + uv_strerror(rc));
+    return uv_failed("watch a descriptor", rc);
   state->poll.data = state.get();
   state_ = state.release();
   return {};

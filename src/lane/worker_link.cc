@@ -4,8 +4,7 @@
 // worker.
 //
 // What runs is looked after by one timer (`look_`): at each look the worker is asked over the control channel
-// whether it is still there (worker_pulse.h), and the time-out of the exchange is judged. Nothing runs: no
-// timer.
+// whether it is still there, and judged (worker_pulse.h). Nothing runs: no timer.
 #include "lane/worker_link.h"
 
 #include <sys/socket.h>
@@ -225,7 +224,7 @@ void WorkerLink::finish_running(Result<worker::Frame> reply) {
 
 void WorkerLink::adopt(uint64_t request, uint64_t timeout_ms,
                        std::function<void(Result<worker::Frame>)> done) {
-  if (faulted_ || closed_) {
+  if (faulted_ || ending_ || closed_) {
     done(broke_off(stream_ended()));
     return;
   }
@@ -241,10 +240,10 @@ void WorkerLink::adopt(uint64_t request, uint64_t timeout_ms,
 // ---- is it still there? ----
 
 void WorkerLink::begin_watch() {
-  running_->deadline_ns = now_ns() + running_->exchange.timeout_ms * kNsPerMs;
   callers_turn_ = 0;
   // Only the steps of an embed are known to be short (limits.h).
-  pulse_.begin(running_->request, running_->exchange.frame.type == worker::FrameType::kEmbed);
+  pulse_.begin(running_->request, running_->exchange.timeout_ms,
+               running_->exchange.frame.type == worker::FrameType::kEmbed);
   set_look();
 }
 
@@ -255,15 +254,13 @@ void WorkerLink::look_at_callers() {
   const bool for_long = turn == std::exchange(seen_turn_, turn);
   if (!for_long) return;
   callers_turn_ = turn;
-  pulse_.begin(0, false);
+  pulse_.begin_of_caller();
   set_look();
 }
 
 void WorkerLink::set_look() {
   loop_->cancel_timer(&look_);
-  uint64_t at = now_ns() + limits::kPingEveryMs * kNsPerMs;
-  if (running_) at = std::min(at, running_->deadline_ns);
-  look_ = loop_->add_timer(at, [this] {
+  look_ = loop_->add_timer(now_ns() + limits::kPingEveryMs * kNsPerMs, [this] {
     look_ = {};
     look();
   });
@@ -276,9 +273,6 @@ void WorkerLink::look() {
     const uint64_t request = running_->request;
     on_stream(UV_READABLE);
     if (!running_ || running_->request != request) return;
-    if (now_ns() >= running_->deadline_ns)
-      return fail(error(Code::kEngineCrashed,
-                        "it did not answer within " + std::to_string(running_->exchange.timeout_ms) + " ms"));
   } else if (stream_->callers_turn() != callers_turn_) {
     callers_turn_ = 0;
     return;
@@ -323,7 +317,7 @@ void WorkerLink::lose() {
 }
 
 void WorkerLink::fail(Status why) {
-  if (faulted_) return;
+  if (faulted_ || ending_) return;  // asked to end: nothing runs or waits, and it is no fault of the worker's
   auto self = shared_from_this();
   faulted_ = true;
   loop_->cancel_timer(&look_);

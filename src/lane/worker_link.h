@@ -25,7 +25,7 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
     std::function<void(const worker::Frame&)> progress;
     std::function<void(Result<worker::Frame>)>
         done;                 // exactly once; an error: the outcome is unknown, or not sent
-    uint64_t timeout_ms = 0;  // from sending to the reply
+    uint64_t timeout_ms = 0;  // from sending to the reply (worker_pulse.h)
     uint32_t lease_mask = 0;  // bit of the rung whose lease waits for this exchange
   };
   struct Events {
@@ -73,7 +73,6 @@ class WorkerLink : public std::enable_shared_from_this<WorkerLink> {
     Exchange exchange;
     std::string outbox;
     size_t written = 0;
-    uint64_t deadline_ns = 0;
   };
   void pump();
   void send_front();

@@ -34,9 +34,10 @@ constexpr Name kPoints[] = {{"hello", FrameType::kHello},    {"load", FrameType:
                             {"admit", FrameType::kAdmitted}, {"progress", FrameType::kProgress},
                             {"evict", FrameType::kEvicted},  {"embed", FrameType::kEmbedded},
                             {"run", FrameType::kRan},        {"stop", FrameType::kStop}};
-constexpr std::string_view kFaults[] = {"die",     "late",        "stall",          "freeze",
-                                        "twice",   "old_request", "old_generation", "half_frame",
-                                        "garbage", "oversized",   "lose",           "deaf"};
+constexpr std::string_view kRefuse = "refuse";
+constexpr std::string_view kFaults[] = {"die",         "late",           "stall",      "freeze",  "twice",
+                                        "old_request", "old_generation", "half_frame", "garbage", "oversized",
+                                        "lose",        "deaf",           kRefuse};
 
 struct Plan {
   FrameType point;
@@ -70,8 +71,10 @@ std::optional<Plan> read_plan() {
 std::string fault_at(FrameType point) {
   static const std::optional<Plan> plan = read_plan();
   if (!plan || plan->point != point) return {};
-  if (!plan->file.empty() && ::unlink(plan->file.c_str()) != 0) return {};
-  return plan->fault;
+  if (plan->file.empty()) return plan->fault;
+  const char* file = plan->file.c_str();
+  const bool happens = plan->fault == kRefuse ? ::access(file, F_OK) == 0 : ::unlink(file) == 0;
+  return happens ? plan->fault : std::string();
 }
 
 void record(const char* way, const Frame& frame) {
@@ -143,6 +146,9 @@ Status send_at_fault_point(int stream, const Frame& reply) {
   Frame sent = reply;
   if (fault == "old_request") --sent.request;
   if (fault == "old_generation") sent = of_another_life(sent);
+  if (fault == kRefuse)
+    sent = {FrameType::kFailed, reply.request,
+            to_json(error(Code::kResourcesExhausted, "told to refuse")).dump()};
   if (fault == "twice") send_bytes(stream, encode_frame(sent));
   return send_frame(stream, sent, kNoDeadline);
 }
@@ -156,7 +162,7 @@ void end_at_fault_point(int stream) {
   if (fault.empty()) return;
   const Frame last{FrameType::kRan, 1, {}};
   if (carry_out(stream, fault, last)) return;
-  if (fault == "late" || fault == "deaf") return;
+  if (fault == "late" || fault == "deaf" || fault == kRefuse) return;
   send_bytes(stream, encode_frame(last));
 }
 

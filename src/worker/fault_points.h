@@ -7,7 +7,7 @@
 // POINT is where it happens: hello, load, admit, progress, evict, embed, run (instead of, or around, the
 // frame sent there) or stop (the end of the stream was seen). With FILE the fault happens once: it takes the
 // file away, and without the file the worker is a good one. So one file means one fault, however many workers
-// are started.
+// are started ("refuse" leaves the file, and refuses for as long as it is there).
 //
 //   die             is killed before it answers          old_request     answers the request before
 //   late            answers after kLateMs                old_generation  answers another life's request
@@ -16,6 +16,7 @@
 //   freeze          the process stops (SIGSTOP)          oversized       announces more than a frame may hold
 //   twice           answers twice                        lose            sends nothing and goes on
 //   deaf            answers well and hears no more: what is sent to it fails at the sender
+//   refuse          answers RESOURCES_EXHAUSTED
 //
 //   ANELANE_WORKER_RECORD=FILE
 //

@@ -77,7 +77,7 @@ Result<std::unique_ptr<WorkerHandle>> start_worker_thread(const LaunchOptions& o
   ends->control = control.theirs.release();
   if (options.arena) {
     ends->arena = UniqueFd(::fcntl(options.arena->fd(), F_DUPFD_CLOEXEC, 3));
-    if (!ends->arena) return error(Code::kIo, "cannot hand the arena to a worker: " + errno_text(errno));
+    if (!ends->arena) return io_error("hand", "the arena to a worker", errno);
   }
   ANELANE_ASSIGN(std::thread thread, start_quiet_thread([ends, state] {
                    (void)run_worker_loop(std::move(*ends), false);

@@ -92,6 +92,9 @@ std::vector<std::string> LaneFolder::record() const {
 void LaneFolder::arm() const {
   write_file(token_, "", 0600);
 }
+void LaneFolder::disarm() const {
+  ::unlink(token_.c_str());
+}
 bool LaneFolder::armed() const {
   return ::access(token_.c_str(), F_OK) == 0;
 }

@@ -26,6 +26,7 @@ class LaneFolder {
   // `fault` is POINT:FAULT, or "" for none; it happens once for each arm(), or each time.
   LaneFolder(const std::string& folder, const std::string& fault, Happens happens = Happens::kWhenArmed);
   void arm() const;
+  void disarm() const;
   bool armed() const;  // and has not happened yet
   const std::string& path() const { return folder_; }
   const std::string& worker() const { return worker_; }

@@ -299,6 +299,23 @@ TEST_F(Scenario, S050_RetiringWaitsForLeasesAndTellsThoseWhoQueue) {
   anelane_op_release(retire.op);
 }
 
+// An engine that is full of somebody else's programs: so many restarts would be a quarantine, were they
+// crashes.
+TEST_F(Scenario, L4_15_L6_4_PlannedRestartsAreNoCrashes) {
+  open("admit:refuse");
+  std::vector<float> row;
+  anelane_error err = new_error();
+  for (uint32_t restarts = 1; restarts <= 6; ++restarts) {
+    faults_->arm();
+    EXPECT_EQ(embed_long(model_, 40, &row, &err), ANELANE_RESOURCES_EXHAUSTED) << text_of(err);
+    faults_->disarm();
+    ASSERT_EQ(embed_short(model_, kBoundMs, &row, &err), ANELANE_OK) << restarts << ": " << text_of(err);
+    EXPECT_EQ(row, right_);
+    EXPECT_EQ(stats_of(lane_).restarts, restarts);
+  }
+  worker_ = worker_of(lane_, "tiny");
+}
+
 // Nothing of the model's is at fault when the host has no descriptor left: no quarantine of a minute.
 TEST_F(Scenario, L6_4_AHostWithoutDescriptorsGetsItsModelBackWhenThereAreSomeAgain) {
   open("");

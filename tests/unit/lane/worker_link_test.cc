@@ -216,6 +216,27 @@ TEST_F(Link, L6_1_ACallerThatIsDoneIsNotAskedAfter) {
   EXPECT_EQ(look([&] { return life.faults; }), 0);
 }
 
+// Ended in good order (retirement, a planned restart): what a caller's own run meets then is no fault.
+TEST_F(Link, L6_4_AWorkerThatWasAskedToEndHasNoFault) {
+  Life& life = start_life(1);
+  const auto stream = life.link->stream();
+  ASSERT_TRUE(stream->try_take_for_caller());
+  int adopted = 0;
+  loop_->run([&] {
+    life.link->end(60'000);
+    life.link->fail(error(Code::kEngineCrashed, "the caller's run broke off"));
+    life.link->adopt(7, 60'000, [&](const Result<Frame>& reply) { adopted += reply.ok() ? 0 : 1; });
+  });
+  stream->give_back();
+  EXPECT_FALSE(life.take().ok()) << "its stream is closed";
+  EXPECT_EQ(look([&] { return adopted; }), 1);
+  life.exit.reset();
+  const uint64_t until = now_ns() + kBoundNs;
+  while (look([&] { return life.exits; }) == 0 && now_ns() < until) std::this_thread::yield();
+  EXPECT_EQ(look([&] { return life.exits; }), 1);
+  EXPECT_EQ(look([&] { return life.faults; }), 0);
+}
+
 TEST_F(Link, L6_1_AnExitIsAFaultOnceAndReportedOnce) {
   Life& life = start_life(1);
   Sent held, late;

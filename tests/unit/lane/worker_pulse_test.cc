@@ -8,7 +8,7 @@
 namespace anelane {
 namespace {
 
-constexpr uint64_t kRequest = 7;
+constexpr uint64_t kRequest = 7, kForEver = uint64_t{1} << 50;
 const worker::PongBody kAtWork{2'000, kRequest, 0}, kIdle{0, kRequest, 0}, kOther{2'000, kRequest - 1, 0};
 
 // Asks `count` times and has each question answered so; true: it was never given up.
@@ -35,7 +35,7 @@ uint32_t patience(WorkerPulse* pulse, std::string* why) {
 TEST(WorkerPulse, L6_1_SilenceIsGivenUpAfterSoManyQuestions) {
   WorkerPulse pulse;
   std::string why;
-  pulse.begin(kRequest, false);
+  pulse.begin(kRequest, kForEver, false);
   EXPECT_EQ(patience(&pulse, &why), limits::kPingsMissed);
   EXPECT_NE(why.find("did not answer 5 questions in 10 s"), std::string::npos) << why;
 }
@@ -43,7 +43,7 @@ TEST(WorkerPulse, L6_1_SilenceIsGivenUpAfterSoManyQuestions) {
 TEST(WorkerPulse, L6_1_OneAnswerStartsThePatienceAnew) {
   WorkerPulse pulse;
   std::string why;
-  pulse.begin(kRequest, false);
+  pulse.begin(kRequest, kForEver, false);
   for (int round = 0; round < 10; ++round) {
     uint64_t question = 0;
     for (uint32_t i = 0; i < limits::kPingsMissed; ++i) question = *pulse.next_question();
@@ -54,14 +54,14 @@ TEST(WorkerPulse, L6_1_OneAnswerStartsThePatienceAnew) {
 
 TEST(WorkerPulse, L6_1_F42_ACompileMayTakeHoursAsLongAsItAnswers) {
   WorkerPulse pulse;
-  pulse.begin(kRequest, false);
+  pulse.begin(kRequest, kForEver, false);
   EXPECT_TRUE(survives(&pulse, 10'000, kAtWork));
 }
 
 TEST(WorkerPulse, L6_1_AnAnswerThatItDoesSomethingElseIsNoProof) {
   for (const worker::PongBody& pong : {kIdle, kOther}) {
     WorkerPulse pulse;
-    pulse.begin(kRequest, false);
+    pulse.begin(kRequest, kForEver, false);
     EXPECT_TRUE(survives(&pulse, limits::kPingsMissed, pong));
     const Result<uint64_t> question = pulse.next_question();
     ASSERT_FALSE(question.ok());
@@ -72,30 +72,44 @@ TEST(WorkerPulse, L6_1_AnAnswerThatItDoesSomethingElseIsNoProof) {
 TEST(WorkerPulse, L6_1_OfACallersExchangeOnlySilenceIsJudged) {
   WorkerPulse pulse;
   std::string why;
-  pulse.begin(0, false);
+  pulse.begin_of_caller();
   EXPECT_TRUE(survives(&pulse, 1'000, kIdle));
   EXPECT_EQ(patience(&pulse, &why), limits::kPingsMissed);
 }
 
 TEST(WorkerPulse, L6_1_F25_AnEmbedThatStandsStillIsGivenUpAndOneThatMovesIsNot) {
   WorkerPulse pulse;
-  pulse.begin(kRequest, true);
+  pulse.begin(kRequest, kForEver, true);
   worker::PongBody pong = kAtWork;
   for (uint32_t i = 0; i < 100; ++i) {
     ++pong.steps;
     ASSERT_TRUE(survives(&pulse, limits::kStuckPings - 1, pong)) << i;
   }
   EXPECT_FALSE(survives(&pulse, limits::kStuckPings + 1, pong));
-  pulse.begin(kRequest, false);  // of something that has no short steps
+  pulse.begin(kRequest, kForEver, false);  // of something that has no short steps
   EXPECT_TRUE(survives(&pulse, limits::kStuckPings + 1, pong));
+}
+
+// A host that was stopped asks one late question: it costs the worker one of them, whatever the clock says.
+TEST(WorkerPulse, L6_1_TheTimeOutCountsQuestions) {
+  const uint32_t most = 60;
+  WorkerPulse pulse;
+  for (int exchange = 0; exchange < 2; ++exchange) {
+    pulse.begin(kRequest, uint64_t{most} * limits::kPingEveryMs, false);
+    EXPECT_TRUE(survives(&pulse, most, kAtWork));
+    const Result<uint64_t> question = pulse.next_question();
+    ASSERT_FALSE(question.ok());
+    EXPECT_NE(question.status().message().find("within 120 s"), std::string::npos)
+        << question.status().message();
+  }
 }
 
 TEST(WorkerPulse, L6_1_AnAnswerToAnEarlierExchangeSaysNothing) {
   WorkerPulse pulse;
   std::string why;
-  pulse.begin(kRequest - 1, false);
+  pulse.begin(kRequest - 1, kForEver, false);
   const uint64_t old = *pulse.next_question();
-  pulse.begin(kRequest, false);
+  pulse.begin(kRequest, kForEver, false);
   for (uint32_t i = 0; i < limits::kPingsMissed; ++i) {
     ASSERT_TRUE(pulse.next_question().ok());
     pulse.answered(old, kAtWork);
