@@ -95,9 +95,8 @@ Result<std::shared_ptr<PinnedRun>> PinnedRun::make(const LeaseId& lease) {
   run->epoch_ = epoch;
   if (core->leases[lease.rung].find(lease.record, lease.generation) == nullptr) return expired();
   if (!run->stream_)
-    return run->model_->with_names(
-        error(Code::kEngineCrashed, "the worker ended; a new one is being started, take a new lease"),
-        lease.rung);
+    return run->model_->with_names(error(Code::kEngineCrashed, "the worker ended; take a new lease"),
+                                   lease.rung);
   const int32_t bay = record->bay_of(lease.generation);
   if (bay >= 0 && run->stream_->hold_bay(bay)) run->bay_ = bay;
   run->ports_ = port_layouts(run->model_->summary, run->shape());
