@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from . import _abi, _lifetime, errors
-from ._library import check, deadline_after, library, new_error, path_bytes, text_of
+from ._library import check, deadline_after, library, new_error, number32, path_bytes, text_of
 from ._model import Model, into_model, load_program, load_start
 from ._operation import Operation, run_to_end
 from ._retry import Retry
-from ._types import ENGINES, WORKER_MODES, Holder, LaneStats, StrPath
+from ._types import APPLE_ROUTES, ENGINES, MIL_DIALECTS, WORKER_MODES, Holder, LaneStats, StrPath
 
 _SLICE_SECONDS = 0.05  # how long a Ctrl-C may go unseen while another process holds the lane
 _PATHS = ("lock_dir", "cache_dir", "temp_dir", "worker_path", "record_path")
@@ -26,8 +26,8 @@ class Lane:
 
     Options have the names of anelane_lane_options in include/anelane.h, which explains them. `timeout`: how long to wait
     for another process that holds the lane (seconds; None: as long as the lane waits at all); then LaneBusyError names
-    it. Opening the same lane again in one process gives the same one, counted. Objects made of a lane keep it alive; a
-    lane that nothing refers to any more is closed.
+    it. `apple_route` and `mil_dialect` are flags there. Opening the same lane again in one process gives the same one,
+    counted. Objects made of a lane keep it alive; a lane that nothing refers to any more is closed.
     """
 
     def __init__(
@@ -52,40 +52,46 @@ class Lane:
         temp_dir: StrPath | None = None,
         worker_path: StrPath | None = None,
         record_path: StrPath | None = None,
+        apple_route: Literal["in-memory", "client"] | None = None,
+        mil_dialect: Literal["ios18", "ios16"] | None = None,
     ) -> None:
-        given = {key: value for key, value in locals().items()
-                 if value is not None and key not in ("self", "engine", "worker_mode", "prewarm", "timeout")}
+        given = {key: value for key, value in locals().items() if value is not None and key not in (
+            "self", "engine", "worker_mode", "prewarm", "timeout", "apple_route", "mil_dialect")}
         c = library()
         options = _abi.anelane_lane_options()
         c.lane_options_init(ctypes.byref(options), ctypes.sizeof(options))
         options.engine = _choice("engine", ENGINES, engine)
         options.worker_mode = _choice("worker_mode", WORKER_MODES, worker_mode)
         options.flags = _abi.ANELANE_LANE_PREWARM if prewarm else 0
+        if apple_route is not None:
+            options.flags |= _choice("apple_route", APPLE_ROUTES, apple_route)
+        if mil_dialect is not None:
+            options.flags |= _choice("mil_dialect", MIL_DIALECTS, mil_dialect)
         for key, value in given.items():
-            if key in _PATHS:
-                value = path_bytes(value)
-            elif not 0 <= value < 2**32:
-                raise errors.make(errors.INVALID_ARGUMENT, f"{key} is {value}: not a number from 0 to 4294967295")
-            setattr(options, key, value)
+            setattr(options, key, path_bytes(value) if key in _PATHS else number32(key, value))
         self._library = c
         self._mapped: weakref.WeakSet[Any] = weakref.WeakSet()  # memory of leases, to be cut off at the close
-        self._handle = _open(options, timeout)
+        self._handle = _abi.anelane_lane()
         try:
+            _open(options, timeout, self._handle)
             _lifetime.entered(self._handle)
         except BaseException:
-            self._handle = _abi.anelane_lane()
+            self._close_by_force()
             raise
 
     def close(self, timeout: float | None = 10) -> None:
         """Answers what waits with ClosedError, ends the workers in good order, after `timeout` seconds by force. Again:
         nothing."""
-        handle = self._handle
-        if not handle.bits or not _lifetime.left(handle):
-            return
-        for memory in list(self._mapped):
-            memory.end()
-        error = new_error()
-        status = self._library.lane_close(handle, deadline_after(timeout), ctypes.byref(error))
+        handle, error, deadline = self._handle, new_error(), deadline_after(timeout)
+        try:
+            if not handle.bits or not _lifetime.left(handle):
+                return
+            for memory in list(self._mapped):
+                memory.end()
+            status = self._library.lane_close(handle, deadline, ctypes.byref(error))
+        except BaseException:  # Ctrl-C: nobody would close it any more
+            self._close_by_force()
+            raise
         if status == _abi.ANELANE_WRONG_THREAD:
             _lifetime.entered(handle)  # still to be closed
         check(status, error)
@@ -125,7 +131,7 @@ class Lane:
     ) -> Operation[Model]:
         """load() without waiting: await it."""
         start, keep = load_start(self, path, name, rungs, numerics, progress)
-        return Operation(start, into_model(self, keep), timeout)
+        return Operation(start, into_model(self, keep), timeout, self)
 
     def load_program(
         self,
@@ -148,6 +154,12 @@ class Lane:
         """Options, models with their slots, queue, learned costs."""
         described: dict[str, Any] = json.loads(text_of(self._library.lane_describe, self._handle_open()))
         return described
+
+    def _close_by_force(self) -> None:
+        """Where that has not been done yet: the library says BAD_HANDLE then."""
+        _lifetime.left(self._handle)
+        if self._handle.bits:
+            self._library.lane_close(self._handle, 0, None)
 
     def _handle_open(self) -> _abi.anelane_lane:
         if self.closed:
@@ -185,22 +197,17 @@ def _choice(what: str, names: dict[str, int], name: str) -> int:
     return names[name]
 
 
-def _open(options: _abi.anelane_lane_options, timeout: float | None) -> _abi.anelane_lane:
+def _open(options: _abi.anelane_lane_options, timeout: float | None, handle: _abi.anelane_lane) -> None:
     """In slices, for Ctrl-C: nobody can be told to stop waiting for another process."""
-    c, handle, error = library(), _abi.anelane_lane(), new_error()
+    c, error = library(), new_error()
     end = time.monotonic() + (options.admission_bound_ms / 1000 if timeout is None else timeout)
-    try:
-        while True:
-            left = end - time.monotonic()
-            deadline = deadline_after(min(max(left, 0), _SLICE_SECONDS))
-            status = c.lane_open(ctypes.byref(options), deadline, ctypes.byref(handle), ctypes.byref(error))
-            if status != _abi.ANELANE_LANE_BUSY or left <= 0:
-                check(status, error)
-                return handle
-    except BaseException:
-        if handle.bits:
-            c.lane_close(handle, 0, None)
-        raise
+    while True:
+        left = end - time.monotonic()
+        deadline = deadline_after(min(max(left, 0), _SLICE_SECONDS))
+        status = c.lane_open(ctypes.byref(options), deadline, ctypes.byref(handle), ctypes.byref(error))
+        if status != _abi.ANELANE_LANE_BUSY or left <= 0:
+            check(status, error)
+            return
 
 
 def holder(lock_dir: StrPath | None = None) -> Holder:

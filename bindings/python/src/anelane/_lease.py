@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi, errors
-from ._library import Library, c_deadline, check, deadline_after, library, new_error
+from ._library import Library, c_deadline, check, deadline_after, library, new_error, number32
 from ._mapping import MappedPort, Memory
 from ._operation import SLICE_NS, Operation, Take, run_to_end
 from ._scratch import Scratch, give_back, lend
@@ -40,7 +40,7 @@ class Lease:
         self._released = False
         self._given_back = False  # an interrupted release is ended by the next one, or by the finalizer
         self._mapped: dict[int, MappedPort] = {}
-        self.shape = shape
+        self.shape = number32("shape", shape)
 
     @property
     def ports(self) -> list[Port]:
@@ -94,6 +94,10 @@ class Lease:
         layout = self._layout
         tensors, count, _kept = layout.tensors(inputs, self._mapped)
         if outputs:
+            for key, value in outputs.items():
+                if not isinstance(value, MappedPort):
+                    raise errors.make(errors.INVALID_ARGUMENT, f"outputs[{key!r}] is a {type(value).__name__}: give what Lease.map "
+                                                               "answered, or no outputs for new arrays")
             outs, out_count, _ = layout.tensors(outputs, self._mapped)
             scratch = lend()
             check(self._library.bare.run(self._handle, tensors, count, outs, out_count, c_deadline(timeout), scratch.at_error),
@@ -117,7 +121,7 @@ class Lease:
         layout = self._layout
         tensors, count, _kept = layout.tensors(inputs, self._mapped)
         start = partial(self._library.bare.start_run, self._handle, tensors, count)
-        return Operation(start, lambda: Outputs(layout).take, timeout)
+        return Operation(start, lambda: Outputs(layout).take, timeout, self._model)
 
     def release(self) -> None:
         """Gives the pin back. Again: nothing."""

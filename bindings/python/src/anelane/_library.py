@@ -7,6 +7,7 @@ lets other threads run during every call.
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
 import sys
 import threading
@@ -15,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from . import _abi, errors
+from ._locks import module_lock
 
 _SYSTEM_NAMES = ("libanelane.0.dylib", "libanelane.dylib") if sys.platform == "darwin" else ("libanelane.so.0", "libanelane.so")
-_lock = threading.Lock()
+_lock = module_lock()
 _loaded: Library | None = None
 
 NO_CALLBACK = _abi.anelane_done_fn()
@@ -165,6 +167,25 @@ def path_bytes(path: str | os.PathLike[str]) -> bytes:
     if b"\0" in encoded:
         raise errors.make(errors.INVALID_ARGUMENT, "a path holds NUL")
     return encoded
+
+
+def name_bytes(what: str, name: str) -> bytes:
+    """A name for C, which would see its beginning only where it holds NUL."""
+    try:
+        encoded = os.fsencode(name)
+    except UnicodeEncodeError as error:
+        raise errors.make(errors.INVALID_ARGUMENT, f"{what} is no Unicode text: {error}") from None
+    if b"\0" in encoded:
+        raise errors.make(errors.INVALID_ARGUMENT, f"{what} holds NUL")
+    return encoded
+
+
+def number32(what: str, value: int) -> int:
+    """A number for C, to which ctypes would pass its lower 32 bits."""
+    number = operator.index(value)
+    if not 0 <= number < 2**32:
+        raise errors.make(errors.INVALID_ARGUMENT, f"{what} is {number}: not a number from 0 to 4294967295")
+    return number
 
 
 def text_of(function: Any, *arguments: Any) -> str:

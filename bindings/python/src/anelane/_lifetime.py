@@ -7,24 +7,24 @@ and the handler does nothing.
 from __future__ import annotations
 
 import atexit
-import threading
 
 from . import _abi, errors
 from ._library import deadline_after, library
+from ._locks import module_lock
 
 _EXIT_SECONDS = 0.3  # for workers to end by themselves; the library forces them then
 
-_lock = threading.Lock()
+_lock = module_lock()
 _open: dict[int, _abi.anelane_lane] = {}
 _exiting = False
 
 
 def entered(handle: _abi.anelane_lane) -> None:
+    """CLOSED: the interpreter ends, and the lane is the caller's to close."""
     with _lock:
         if not _exiting:
             _open[handle.bits] = handle
             return
-    library().lane_close(handle, 0, None)
     raise errors.make(errors.CLOSED, "the interpreter is ending")
 
 

@@ -51,7 +51,7 @@ class Memory:
         if base is None or base == _FAILED:
             raise errors.make(errors.IO, f"cannot map the port again: errno {ctypes.get_errno()}")
         self._base = base
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler or a finalizer may end it in the middle of its end
         self.live = True
         self.buffer = (ctypes.c_char * size).from_address(base + offset)
         # What looks at the memory refers to the buffer. At exit the system does it.

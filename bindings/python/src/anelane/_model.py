@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import sys
-import threading
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -14,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import _abi, errors
 from ._lease import Lease
-from ._library import NO_CALLBACK, Library, check, deadline_after, library, new_error, path_bytes, text_of
+from ._library import NO_CALLBACK, Library, check, deadline_after, library, name_bytes, new_error, number32, path_bytes, text_of
+from ._locks import module_lock
 from ._operation import Operation, Room, Start, nothing, run_to_end, tell_unraisable
 from ._retry import Retry
 from ._scratch import Scratch, give_back, lend
@@ -30,7 +30,7 @@ Progress = Callable[[int, int, int, "float | None"], object]
 
 _progress: dict[int, Progress] = {}
 _progress_numbers = itertools.count(1)
-_progress_lock = threading.Lock()
+_progress_lock = module_lock()
 
 
 def _progressed(user: int, shape: int, layer: int, layers: int, ms_left: int) -> None:
@@ -66,14 +66,15 @@ class Model:
     it says. Ctrl-C cancels what is waited for. All methods may be called from any thread.
     """
 
-    def __init__(self, lane: Lane, handle: _abi.anelane_model, progress: object) -> None:
-        """Use Lane.load."""
+    def __init__(self, lane: Lane, progress: object) -> None:
+        """Use Lane.load. It holds nothing yet: the library writes the handle into an object that lives already, so that an
+        exception (Ctrl-C) at any point afterwards finds an owner that retires it."""
         self._library = library()
-        self._handle = handle
+        self._handle = _abi.anelane_model()
         self._lane = lane
         self._progress = progress
         self._retired = False
-        self._dim = self.info.dim
+        self._dim = 0
         self._layouts: dict[int, Layout] = {}  # what it said of a shape holds as long as it lives
         self._run_ns: dict[int, int] = {}  # of each shape, how long the last run took
 
@@ -122,18 +123,18 @@ class Model:
                     timeout: float | None = None) -> Operation[FloatArray]:
         """embed() without waiting: await it. `out` is written when the result is taken."""
         start, count = self._texts(texts)
-        return Operation(start, into_array(count, self._dim, out), timeout)
+        return Operation(start, into_array(count, self._dim, out), timeout, self)
 
     def start_embed_ids(self, items: Sequence[Ids], *, out: FloatArray | None = None,
                         timeout: float | None = None) -> Operation[FloatArray]:
         """embed_ids() without waiting: await it."""
         start, kept = self._ids(items)
-        return Operation(start, into_array(len(kept), self._dim, out), timeout)
+        return Operation(start, into_array(len(kept), self._dim, out), timeout, self)
 
     def start_embed_rows(self, texts: Sequence[str], *, timeout: float | None = None) -> Operation[list[array[float]]]:
         """embed_rows() without waiting: await it."""
         start, count = self._texts(texts)
-        return Operation(start, into_rows(count, self._dim), timeout)
+        return Operation(start, into_rows(count, self._dim), timeout, self)
 
     def _texts(self, texts: Sequence[str]) -> tuple[Start, int]:
         """How to start, and how many vectors there will be."""
@@ -148,7 +149,7 @@ class Model:
     # ---- shapes ----
     def ports(self, shape: int) -> list[Port]:
         """The layouts that Lease.run takes at this shape: inputs first, then outputs."""
-        count, error = ctypes.c_size_t(), new_error()
+        count, error, shape = ctypes.c_size_t(), new_error(), number32("shape", shape)
         ports: Any = None
         while ports is None or count.value > len(ports):
             ports = (_abi.anelane_port * max(count.value, 8))()
@@ -166,8 +167,8 @@ class Model:
 
     def predict(self, shape: int) -> float:
         """Seconds until the shape is resident, were it asked for now; 0: it is. Starts and promises nothing."""
-        scratch = lend()
-        check(self._library.bare.predict(self._handle, ctypes.c_uint32(shape), scratch.at_number, scratch.at_error), scratch.error)
+        c_shape, scratch = ctypes.c_uint32(number32("shape", shape)), lend()
+        check(self._library.bare.predict(self._handle, c_shape, scratch.at_number, scratch.at_error), scratch.error)
         seconds = scratch.number.value / 1000
         give_back(scratch)
         return seconds
@@ -190,10 +191,10 @@ class Model:
 
     def start_lease(self, shape: int, *, timeout: float | None = None) -> Operation[Lease]:
         """lease() without waiting: await it."""
-        return Operation(self._lease_start(shape), Lease(self, shape)._room, timeout)
+        return Operation(self._lease_start(shape), Lease(self, shape)._room, timeout, self)
 
     def _lease_start(self, shape: int) -> Start:
-        return partial(self._library.start_lease, self._handle, shape)
+        return partial(self._library.start_lease, self._handle, number32("shape", shape))
 
     # ---- the end of its life ----
     def retire(self, *, timeout: float | None = None) -> None:
@@ -205,7 +206,7 @@ class Model:
     def start_retire(self, *, timeout: float | None = None) -> Operation[None]:
         """retire() without waiting: await it."""
         self._retired = True
-        return Operation(partial(self._library.start_retire, self._handle), nothing, timeout)
+        return Operation(partial(self._library.start_retire, self._handle), nothing, timeout, self)
 
     def close(self) -> None:
         """Retires it where it has not been yet. Again, or after the lane's close: nothing."""
@@ -222,9 +223,18 @@ class Model:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _loaded(self, status: int, error: _abi.anelane_error) -> Model:
+        """It has its handle now, or the error says why not."""
+        check(status, error)
+        self._dim = self.info.dim
+        return self
+
     def __del__(self) -> None:
-        if getattr(self, "_retired", True) or sys.is_finalizing():
-            return
+        if not getattr(self, "_retired", True) and not sys.is_finalizing():
+            self._let_go()
+
+    def _let_go(self) -> None:
+        self._retired = True
         op = _abi.anelane_op()  # nobody waits for it
         if self._library.start_retire(self._handle, _abi.ANELANE_NO_DEADLINE, NO_CALLBACK, None, ctypes.byref(op), None) == 0:
             self._library.op_release(op)
@@ -239,12 +249,12 @@ def load_start(lane: Lane, path: StrPath, name: str | None, rungs: Sequence[int]
     c, options, handle, folder = library(), _abi.anelane_model_options(), lane._handle_open(), path_bytes(path)
     c.model_options_init(ctypes.byref(options), ctypes.sizeof(options))
     if name is not None:
-        options.name = os.fsencode(name)
+        options.name = name_bytes("name", name)
     if numerics is not None:
-        options.numerics = numerics.encode()
+        options.numerics = name_bytes("numerics", numerics)
     if rungs:
         try:
-            options.rungs, options.rung_count = (ctypes.c_uint32 * len(rungs))(*rungs), len(rungs)
+            options.rungs, options.rung_count = (ctypes.c_uint32 * len(rungs))(*(number32("a rung", one) for one in rungs)), len(rungs)
         except TypeError as error:
             raise errors.make(errors.INVALID_ARGUMENT, f"rungs: {error}") from None
     entry = None
@@ -260,7 +270,7 @@ def load_program(lane: Lane, rungs: Mapping[int, Sequence[Mapping[str, Any]]], n
     keep: list[bytes] = []
     c.model_options_init(ctypes.byref(options), ctypes.sizeof(options))
     if name is not None:
-        options.name = os.fsencode(name)
+        options.name = name_bytes("name", name)
     table = (_abi.anelane_program_rung * max(len(rungs), 1))()
     for rung, (shape, given) in zip(table, rungs.items()):
         layers = (_abi.anelane_layer * max(len(given), 1))()
@@ -269,23 +279,35 @@ def load_program(lane: Lane, rungs: Mapping[int, Sequence[Mapping[str, Any]]], n
             if unknown or "mil" not in parts:
                 raise errors.make(errors.INVALID_ARGUMENT, "a layer has 'mil', and may have 'weights' and 'connect'; this one has "
                                                            f"{sorted(parts)}")
-            mil = parts["mil"].encode() if isinstance(parts["mil"], str) else bytes(parts["mil"])
+            mil = parts["mil"].encode() if isinstance(parts["mil"], str) else _bytes_of("mil", parts["mil"])
             layer.mil, layer.mil_bytes = mil, len(mil)
             if parts.get("weights") is not None:
-                weights = bytes(parts["weights"])
+                weights = _bytes_of("weights", parts["weights"])
                 layer.weights, layer.weight_bytes = ctypes.cast(ctypes.c_char_p(weights), ctypes.c_void_p), len(weights)
                 keep.append(weights)
             connect = parts.get("connect") or {}
             wires = (_abi.anelane_connection * max(len(connect), 1))()
             for wire, (to, source) in zip(wires, connect.items()):
-                wire.input, wire.output = to.encode(), source.encode()
+                wire.input, wire.output = name_bytes("an input in 'connect'", to), name_bytes("an output in 'connect'", source)
             layer.connect, layer.connect_count = wires, len(connect)
-        rung.shape, rung.layer_count, rung.layers = shape, len(given), layers
+        rung.shape, rung.layer_count, rung.layers = number32("a shape", shape), len(given), layers
     program = _abi.anelane_program(ctypes.sizeof(_abi.anelane_program), len(rungs), table)
-    handle, error = _abi.anelane_model(), new_error()
-    check(c.model_load_program(lane._handle_open(), ctypes.byref(program), ctypes.byref(options), deadline_after(timeout),
-                               ctypes.byref(handle), ctypes.byref(error)), error)
-    return Model(lane, handle, None)
+    model, error = Model(lane, None), new_error()
+    try:
+        return model._loaded(c.model_load_program(lane._handle_open(), ctypes.byref(program), ctypes.byref(options),
+                                                  deadline_after(timeout), ctypes.byref(model._handle), ctypes.byref(error)), error)
+    except BaseException:  # a traceback would keep it
+        model._let_go()
+        raise
+
+
+def _bytes_of(what: str, given: Any) -> bytes:
+    if isinstance(given, bytes):  # not copied: layers that share them share the file
+        return given
+    try:
+        return bytes(memoryview(given))  # not bytes(given), which makes zeros of a number
+    except TypeError as error:
+        raise errors.make(errors.INVALID_ARGUMENT, f"{what!r} of a layer: {error}") from None
 
 
 def mil_check(path: StrPath, weights: StrPath | None = None) -> dict[str, Any]:
@@ -298,9 +320,12 @@ def mil_check(path: StrPath, weights: StrPath | None = None) -> dict[str, Any]:
 
 def into_model(lane: Lane, keep: object) -> Room[Model]:
     def take(c: Library, op: _abi.anelane_op, scratch: Scratch) -> Model:
-        handle = _abi.anelane_model()
-        check(c.op_model(op, ctypes.byref(handle), scratch.at_error), scratch.error)
-        return Model(lane, handle, keep)
+        model = Model(lane, keep)
+        try:
+            return model._loaded(c.op_model(op, ctypes.byref(model._handle), scratch.at_error), scratch.error)
+        except BaseException:  # a traceback would keep it
+            model._let_go()
+            raise
 
     return lambda: take
 

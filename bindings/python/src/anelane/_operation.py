@@ -21,6 +21,7 @@ from typing import Any, Generic, TypeVar
 
 from . import _abi, errors
 from ._library import NO_CALLBACK, Library, c_deadline, check, deadline_after, library, new_error
+from ._locks import module_lock
 from ._retry import Retry, retried
 from ._scratch import Scratch, give_back, lend
 
@@ -35,7 +36,7 @@ Start = Callable[[Any, Any, Any, Any, Any], int]
 SLICE_NS = 50_000_000  # how long a Ctrl-C may go unseen
 
 _numbers = itertools.count(1)
-_numbers_lock = threading.Lock()  # for interpreters without a global one
+_numbers_lock = module_lock()  # for interpreters without a global one
 _running: dict[int, weakref.ref[Operation[Any]]] = {}  # weak: what nobody holds any more is cancelled
 
 
@@ -95,8 +96,10 @@ class Operation(Generic[T]):
     Dropping it, leaving its `with` block, or cancelling the task that awaits it cancels what has not ended.
     """
 
-    def __init__(self, start: Start, room: Room[T], timeout: float | None = None) -> None:
+    def __init__(self, start: Start, room: Room[T], timeout: float | None = None, needs: object = None) -> None:
+        """`needs`: what it keeps alive, so that its lane is not closed under it."""
         self._library = library()
+        self._needs = needs
         self._room = room
         self._lock = threading.RLock()  # a finalizer may run in the middle of anything
         self._listeners: list[Callable[[], object]] = []

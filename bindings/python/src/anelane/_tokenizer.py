@@ -17,9 +17,8 @@ class Tokenizer:
 
     def __init__(self, path: StrPath) -> None:
         self._library = library()
-        handle, error = _abi.anelane_tokenizer(), new_error()
-        check(self._library.tokenizer_load(path_bytes(path), ctypes.byref(handle), ctypes.byref(error)), error)
-        self._handle = handle
+        self._handle, error = _abi.anelane_tokenizer(), new_error()  # its own from the start, for a Ctrl-C
+        check(self._library.tokenizer_load(path_bytes(path), ctypes.byref(self._handle), ctypes.byref(error)), error)
 
     def encode(self, text: str) -> array[int]:
         """The token ids, special tokens included, as 32-bit integers; embed_ids takes them as they are."""

@@ -12,6 +12,8 @@ StrPath = Union[str, "os.PathLike[str]"]
 _KINDS = {_abi.ANELANE_EMBEDDER: "embedder", _abi.ANELANE_RERANKER: "reranker", _abi.ANELANE_PROGRAM: "program"}
 ENGINES = {"auto": _abi.ANELANE_ENGINE_AUTO, "apple": _abi.ANELANE_ENGINE_APPLE, "soft": _abi.ANELANE_ENGINE_SOFT}
 WORKER_MODES = {"process": _abi.ANELANE_WORKER_PROCESS, "thread": _abi.ANELANE_WORKER_THREAD}
+APPLE_ROUTES = {"in-memory": _abi.ANELANE_LANE_APPLE_IN_MEMORY, "client": _abi.ANELANE_LANE_APPLE_CLIENT}
+MIL_DIALECTS = {"ios18": _abi.ANELANE_LANE_MIL_IOS18, "ios16": _abi.ANELANE_LANE_MIL_IOS16}
 #: The dtype of a port, as NumPy spells it.
 DTYPES = {_abi.ANELANE_F16: "<f2", _abi.ANELANE_F32: "<f4", _abi.ANELANE_I32: "<i4", _abi.ANELANE_I8: "|i1", _abi.ANELANE_U8: "|u1"}
 

@@ -93,6 +93,8 @@ def _lay_out(item: int, ids: Ids, words: list[int]) -> Any:
         words += (ctypes.addressof(owner), len(ids))
         return owner
     try:
+        if isinstance(ids, (bytes, bytearray)):  # array would take them as its memory
+            raise TypeError(f"{type(ids).__name__} are no numbers of tokens")
         owner = array("i", ids)
     except OverflowError:
         raise errors.make(errors.INVALID_SEQUENCE, f"items[{item}] holds an id beyond 32 bits", item=item) from None
@@ -111,16 +113,22 @@ def _find_floats(c: Library, op: _abi.anelane_op, scratch: Scratch) -> None:
 def into_array(rows: int, dim: int, out: FloatArray | None) -> Room[FloatArray]:
     """Takes the vectors into `out`, or a new array."""
     np_ = need_numpy("embed() (embed_rows() does without)")
-    if out is not None and (not isinstance(out, np_.ndarray) or out.dtype != _FLOAT32 or out.shape != (rows, dim)
-                            or not out.flags.writeable):
-        raise errors.make(errors.INVALID_ARGUMENT, f"out is not a writable float32 array of shape ({rows}, {dim})")
+
+    def check_out() -> None:
+        if out is not None and (not isinstance(out, np_.ndarray) or out.dtype != _FLOAT32 or out.shape != (rows, dim)
+                                or not out.flags.writeable):
+            raise errors.make(errors.INVALID_ARGUMENT, f"out is not a writable float32 array of shape ({rows}, {dim})")
+
+    check_out()
 
     def room() -> Take[FloatArray]:
         array_out = np_.empty((rows, dim), _FLOAT32) if out is None else out
         try:
             target, size = ctypes.byref(pinned(array_out)), ctypes.c_size_t(rows * dim * 4)
         except (TypeError, ValueError):
+            check_out()
             return into_strided
+        check_out()  # it may be another since the start; now that it is pinned, it stays as large as it is
 
         def take(c: Library, op: _abi.anelane_op, scratch: Scratch) -> FloatArray:
             _find_floats(c, op, scratch)
