@@ -8,9 +8,10 @@
     GET  /v1/models       the one model; /v1/models/NAME too
     GET  /health          200 while it serves, 503 while it ends; busy: the requests that the engine works on
 
-What the engine cannot do in time is 503 with Retry-After (in seconds; retry-after-ms is exact): while a shape compiles, say. A text
-that is too long is 400; nothing is ever truncated. SIGTERM and Ctrl-C let requests in flight end, then close the lane. It
-speaks plain HTTP and asks nobody for a key: put it behind something that does before others can reach it.
+What the engine cannot do yet is 503 with Retry-After (in seconds; retry-after-ms is exact): while a shape compiles, say. What took
+longer than --timeout is 504: the same again is likely to end the same way. A text that is too long is 400; nothing is ever truncated.
+SIGTERM and Ctrl-C let requests in flight end, then close the lane. It speaks plain HTTP and asks nobody for a key: put it behind
+something that does before others can reach it.
 """
 import argparse
 import base64
@@ -45,6 +46,8 @@ class Refused(Exception):
 
 def refusal(error):
     """How an error of the library is told in HTTP."""
+    if isinstance(error, anelane.DeadlineExceededError):  # nobody knows when it would help to ask again
+        return Refused(504, str(error), "server_error", code=error.name.lower())
     if error.transient:
         seconds = error.retry_after or 1.0
         return Refused(503, str(error), "server_error", code=error.name.lower(),
@@ -156,6 +159,11 @@ class Handler(BaseHTTPRequestHandler):
         except (Refused, anelane.Error) as error:
             refused = refusal(error) if isinstance(error, anelane.Error) else error
             status, answer, headers = refused.status, refused.body, refused.headers
+        except OSError:  # the connection's, for which handle_error is
+            raise
+        except Exception as error:
+            self.server.tell(error)
+            status, answer = 500, Refused(500, f"the server failed: {type(error).__name__}", "server_error", code="internal").body
         self.answer(status, answer, headers)
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = respond
@@ -189,13 +197,17 @@ class Handler(BaseHTTPRequestHandler):
 
     def body(self):
         length = self.headers.get("Content-Length", "" if self.command == "POST" or "Transfer-Encoding" in self.headers else "0")
-        if not length.isascii() or not length.isdigit():
+        if not length.isascii() or not length.isdigit() or "Transfer-Encoding" in self.headers:
             self.close_connection = True
-            raise Refused(411, "the body needs a Content-Length")
+            raise Refused(411, "the body needs a Content-Length, and no Transfer-Encoding")
         if len(length) > 12 or int(length) > MAX_BODY:
             self.close_connection = True
             raise Refused(413, f"the body has {length[:12]} bytes, more than {MAX_BODY}")
-        return self.rfile.read(int(length))
+        body = self.rfile.read(int(length))
+        if len(body) < int(length):
+            self.close_connection = True
+            raise Refused(400, f"the body ended after {len(body)} of {length} bytes")
+        return body
 
     def send_error(self, code, message=None, explain=None):
         """What the base class refuses (no HTTP, a method that nobody knows) is told like everything else."""
@@ -242,7 +254,10 @@ class Server(ThreadingHTTPServer):
     def handle_error(self, request, client_address):
         error = sys.exc_info()[1]
         if not isinstance(error, (ConnectionError, TimeoutError)):  # a client that went away is no news
-            print(f"openai_server: {error!r}", file=sys.stderr, flush=True)
+            self.tell(error)
+
+    def tell(self, error):
+        print(f"openai_server: {error!r}", file=sys.stderr, flush=True)
 
     def end(self):
         """No new connections; those that are idle are told, those that wait for an answer get it."""
@@ -270,7 +285,7 @@ def main():
     try:
         service = Service(arguments.model_dir, name, arguments.timeout, arguments.lane_dir, not arguments.no_prewarm)
         server = Server((arguments.host, arguments.port), service)
-    except (anelane.Error, OSError) as error:
+    except (anelane.Error, OSError, OverflowError) as error:  # OverflowError: of a port beyond 65535
         sys.exit(f"openai_server: {error}")
     for number in (signal.SIGTERM, signal.SIGINT):  # not in the handler itself: shutdown() waits for the loop that it ends
         signal.signal(number, lambda *_: threading.Thread(target=server.end).start())
