@@ -375,15 +375,21 @@ class Texts {
   Kind kind_;
 };
 
-// A path as the C interface takes it.
+// A path as the C interface takes it. One with NUL in it is refused, as with texts.
 class Path {
  public:
   Path(const char* path) noexcept : path_(path) {}
-  Path(const std::string& path) noexcept : path_(path.c_str()) {}
+  Path(const std::string& path) noexcept
+      : path_(path.c_str()), holds_nul_(path.find('\0') != std::string::npos) {}
   const char* c_str() const noexcept { return path_; }
+  Error check() const noexcept {
+    if (!holds_nul_) return {};
+    return {ANELANE_INVALID_ARGUMENT, "the path holds NUL, where C would cut it: give another"};
+  }
 
  private:
   const char* path_;
+  bool holds_nul_ = false;
 };
 
 inline anelane_tokens tokens(Span<const std::int32_t> ids) noexcept {
@@ -490,7 +496,8 @@ class Model : public detail::Owner<anelane_model, detail::drop_model> {
 
   // What a checkpoint folder would serve. No lane is needed.
   static Result<anelane_model_info> inspect(Path path) noexcept {
-    Error error;
+    Error error = path.check();
+    if (!error.ok()) return error;
     anelane_model_info info{};
     info.struct_size = sizeof info;
     if (!error.take(anelane_model_inspect(path.c_str(), &info, error.out())).ok()) return error;
@@ -908,7 +915,8 @@ class Lane : public detail::Owner<anelane_lane, detail::drop_lane> {
   }
   Result<Model> load(Path path, const ModelOptions& options,
                      Deadline deadline = Deadline::none()) const noexcept {
-    Error error;
+    Error error = path.check();
+    if (!error.ok()) return error;
     anelane_model model{};
     if (!error.take(anelane_model_load(raw_, path.c_str(), &options, deadline.ns(), &model, error.out()))
              .ok())
@@ -932,6 +940,8 @@ class Lane : public detail::Owner<anelane_lane, detail::drop_lane> {
   }
   Result<Operation> start_load(Path path, const ModelOptions& options = {},
                                Deadline deadline = Deadline::none(), void* user = nullptr) const noexcept {
+    const Error refused = path.check();
+    if (!refused.ok()) return refused;
     return detail::start_queued([&](anelane_op* op, anelane_error* error) noexcept {
       return anelane_start_load(raw_, path.c_str(), &options, deadline.ns(), nullptr, user, op, error);
     });
@@ -939,6 +949,8 @@ class Lane : public detail::Owner<anelane_lane, detail::drop_lane> {
   template <class F>
   Result<Pending> load_async(Path path, const ModelOptions& options, Deadline deadline,
                              F&& done) const noexcept {
+    const Error refused = path.check();
+    if (!refused.ok()) return refused;
     return detail::start_with(std::forward<F>(done), [&](anelane_done_fn fn, void* user, anelane_op* op,
                                                          anelane_error* error) noexcept {
       return anelane_start_load(raw_, path.c_str(), &options, deadline.ns(), fn, user, op, error);
@@ -976,7 +988,8 @@ class Tokenizer : public detail::Owner<anelane_tokenizer, detail::drop_tokenizer
   Tokenizer() noexcept = default;
   static Tokenizer adopt(anelane_tokenizer raw) noexcept { return Tokenizer(raw); }
   static Result<Tokenizer> load(Path path) noexcept {
-    Error error;
+    Error error = path.check();
+    if (!error.ok()) return error;
     anelane_tokenizer tokenizer{};
     if (!error.take(anelane_tokenizer_load(path.c_str(), &tokenizer, error.out())).ok()) return error;
     return Tokenizer(tokenizer);

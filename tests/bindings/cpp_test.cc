@@ -336,6 +336,27 @@ TEST_F(Cpp, WhateverIsUsedAfterTheCloseAnswersACode) {
 }
 
 // Drops lane, model, lease and two operations in every order.
+TEST_F(Cpp, APathIsNeverCutAtNul) {
+  const std::string cut = tiny() + std::string("\0rest", 5);  // its beginning is a model's path
+  Result<Lane> lane = open();
+  ASSERT_OK(lane);
+  bool called = false;
+  const Error refused[] = {
+      Model::inspect(cut).error(),
+      Tokenizer::load(cut).error(),
+      lane->load(cut, kBound).error(),
+      lane->start_load(cut, {}, kBound).error(),
+      lane->load_async(cut, {}, kBound, [&called](Ended&) noexcept { called = true; }).error(),
+  };
+  for (const Error& error : refused) {
+    EXPECT_EQ(error.status(), ANELANE_INVALID_ARGUMENT);
+    EXPECT_NE(error.message().find("NUL"), std::string_view::npos) << said(error);
+  }
+  EXPECT_EQ(lane->stats()->models, 0u);
+  EXPECT_FALSE(called);
+  ASSERT_OK(lane->close(kBound));
+}
+
 TEST_F(Cpp, OwnersMayGoInAnyOrder) {
   std::array<int, 5> order{0, 1, 2, 3, 4};
   int orders = 0;
