@@ -74,7 +74,7 @@ def check_package(temp):
     if warned:
         fail("\n".join(warned))
     ended = re.search(r"Test run with (\d+) tests? in \d+ suites passed", text)
-    if ended is None or int(ended.group(1)) < 38:
+    if ended is None or int(ended.group(1)) < 40:
         fail(f"not all tests ran:\n{text[-6000:]}")
     for line in text.splitlines():
         if "ended well" in line or "10000 operations" in line:

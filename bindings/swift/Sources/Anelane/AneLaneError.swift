@@ -144,6 +144,10 @@ public struct AneLaneError: Error, Sendable, Equatable, CustomStringConvertible 
   static func invalidArgument(_ message: String, item: Int? = nil, limit: UInt64? = nil) -> AneLaneError {
     AneLaneError(.invalidArgument, "INVALID_ARGUMENT", message, item: item, limit: limit)
   }
+  /// Refuses a name with NUL in it: C would see its beginning only.
+  static func refuseNUL(_ what: String, _ name: String?) throws(AneLaneError) {
+    if let name, name.utf8.contains(0) { throw invalidArgument("\(what) has NUL in it, where C would cut it: give another") }
+  }
   static var cancelledTask: AneLaneError { AneLaneError(.cancelled, "CANCELLED", "the task was cancelled, and nobody waits for the call") }
   static var noThread: AneLaneError {
     AneLaneError(.resourcesExhausted, "RESOURCES_EXHAUSTED", "the system has no thread for this call: ask again later", transient: true)

@@ -14,6 +14,19 @@ public enum Engine: Int32, Sendable {
   case soft = 2
 }
 
+/// A way to the Neural Engine.
+public enum AppleRoute: Sendable {
+  case inMemory, client
+}
+
+/// A dialect of program texts.
+public enum MILDialect: Sendable {
+  /// Of macOS 15 and later.
+  case ios18
+  /// Of systems before.
+  case ios16
+}
+
 /// How a lane is opened. What is nil has the library's default.
 public struct LaneOptions: Sendable, Equatable {
   public init() {}
@@ -38,6 +51,10 @@ public struct LaneOptions: Sendable, Equatable {
   public var drain: Duration?
   /// Threads of the software engine; 0: one for each core.
   public var softThreads: Int?
+  /// How the Neural Engine is reached. Leave it out unless `anelane doctor` or a bug report says so: the system decides.
+  public var appleRoute: AppleRoute?
+  /// In which dialect the Neural Engine's programs are written. As with the route, leave it out.
+  public var milDialect: MILDialect?
   /// Absolute paths.
   public var lockDirectory: String?
   public var cacheDirectory: String?
@@ -160,6 +177,7 @@ public final class Lane: Sendable {
 
   private static func open(_ options: LaneOptions, _ library: Library, _ until: UInt64) -> Result<Lane, AneLaneError> {
     do throws(AneLaneError) {
+      try options.check()
       var raw = anelane_lane()
       try library.check { error in
         options.withRaw(library) { options in library.c.pointee.lane_open(options, until, &raw, error) }
@@ -217,12 +235,30 @@ public final class Lane: Sendable {
 }
 
 extension LaneOptions {
+  fileprivate func check() throws(AneLaneError) {
+    let paths = [
+      ("lockDirectory", lockDirectory), ("cacheDirectory", cacheDirectory), ("temporaryDirectory", temporaryDirectory),
+      ("workerPath", workerPath), ("recordPath", recordPath),
+    ]
+    for (name, path) in paths { try AneLaneError.refuseNUL(name, path) }
+  }
+
   fileprivate func withRaw<R>(_ library: Library, _ body: (UnsafePointer<anelane_lane_options>) -> R) -> R {
     var raw = anelane_lane_options()
     library.c.pointee.lane_options_init(&raw, MemoryLayout<anelane_lane_options>.size)
     raw.engine = engine.rawValue
     raw.worker_mode = Int32(workersAreThreads ? ANELANE_WORKER_THREAD : ANELANE_WORKER_PROCESS)
     if let prewarm { raw.flags = prewarm ? raw.flags | ANELANE_LANE_PREWARM : raw.flags & ~ANELANE_LANE_PREWARM }
+    switch appleRoute {
+    case .inMemory: raw.flags |= ANELANE_LANE_APPLE_IN_MEMORY
+    case .client: raw.flags |= ANELANE_LANE_APPLE_CLIENT
+    case nil: break
+    }
+    switch milDialect {
+    case .ios18: raw.flags |= ANELANE_LANE_MIL_IOS18
+    case .ios16: raw.flags |= ANELANE_LANE_MIL_IOS16
+    case nil: break
+    }
     func set<N: FixedWidthInteger>(_ field: inout N, _ value: Int?) { if let value { field = N(clamping: value) } }
     func set<N: FixedWidthInteger>(_ field: inout N, _ value: Duration?) { if let value { field = N(clamping: value.milliseconds) } }
     set(&raw.executable_budget, executableBudget)

@@ -28,6 +28,7 @@ public final class Library: @unchecked Sendable {
   }
 
   private static func open(_ path: String?) throws(AneLaneError) -> UnsafePointer<canelane_functions> {
+    try AneLaneError.refuseNUL("the path of the library", path)
     var why = [CChar](repeating: 0, count: 512)
     let count = why.count
     let table = why.withUnsafeMutableBufferPointer { canelane_open(path, $0.baseAddress, count) }
@@ -66,11 +67,13 @@ public final class Library: @unchecked Sendable {
 
   /// What the lane in a folder does (nil: the user's own), whoever holds it, as JSON: see `anelane_lane_peek` in the C header.
   public func peek(lockDirectory: String? = nil) throws(AneLaneError) -> String {
-    try text { c.pointee.lane_peek(lockDirectory, $0, $1, $2, $3) }
+    try AneLaneError.refuseNUL("lockDirectory", lockDirectory)
+    return try text { c.pointee.lane_peek(lockDirectory, $0, $1, $2, $3) }
   }
 
   /// Who holds the lane in a folder (nil: the user's own); nil: nobody. Needs no lane, creates and changes nothing.
   public func holder(lockDirectory: String? = nil) throws(AneLaneError) -> LaneHolder? {
+    try AneLaneError.refuseNUL("lockDirectory", lockDirectory)
     var holder = anelane_holder()
     holder.struct_size = UInt32(MemoryLayout<anelane_holder>.size)
     try check { c.pointee.lane_holder(lockDirectory, &holder, $0) }
@@ -79,6 +82,7 @@ public final class Library: @unchecked Sendable {
 
   /// Decides again what a lane decided whose record was written (``LaneOptions/recordPath``), and compares. Reads the file into memory.
   public func replay(_ path: String) throws(AneLaneError) -> Replay {
+    try AneLaneError.refuseNUL("the path of the record", path)
     var steps: UInt64 = 0
     let difference = try text { c.pointee.replay(path, &steps, $0, $1, $2, $3) }
     return Replay(steps: steps, difference: difference.isEmpty ? nil : difference)
@@ -87,7 +91,9 @@ public final class Library: @unchecked Sendable {
   /// What can be said of one MIL text without a lane, as JSON: ports, operations, the compiler's error or null, warnings. See
   /// `anelane_mil_check` in the C header. Reads files.
   public func checkMIL(_ path: String, weights: String? = nil) throws(AneLaneError) -> String {
-    try text { c.pointee.mil_check(path, weights, $0, $1, $2, $3) }
+    try AneLaneError.refuseNUL("the path of the text", path)
+    try AneLaneError.refuseNUL("the path of the weights", weights)
+    return try text { c.pointee.mil_check(path, weights, $0, $1, $2, $3) }
   }
 
   /// One call that may fail.

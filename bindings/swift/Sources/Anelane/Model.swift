@@ -160,6 +160,7 @@ public final class Model: Sendable {
 
   /// What a load of this folder would serve, by its headers alone. Reads files, needs no lane.
   public static func inspect(_ path: String, library: Library? = nil) throws(AneLaneError) -> ModelInfo {
+    try AneLaneError.refuseNUL("the model's path", path)
     let library = try Library.chosen(library)
     var info = anelane_model_info()
     info.struct_size = UInt32(MemoryLayout<anelane_model_info>.size)
@@ -222,6 +223,8 @@ extension Lane {
   public func load(
     _ path: String, _ options: ModelOptions = ModelOptions(), deadline: Deadline = .none
   ) async throws(AneLaneError) -> Model {
+    try AneLaneError.refuseNUL("the model's path", path)
+    try options.check()
     let progress = options.progress.map { ProgressBox($0) }
     let until = deadline.nanoseconds(library)
     return try await library.run { done, user, op, error in
@@ -238,6 +241,7 @@ extension Lane {
   public func loadBlocking(
     _ path: String, _ options: ModelOptions = ModelOptions(), deadline: Deadline = .none
   ) throws(AneLaneError) -> Model {
+    try AneLaneError.refuseNUL("the model's path", path)
     let until = deadline.nanoseconds(library)
     return try load(options) { library.c.pointee.model_load(raw, path, $0, until, $1, $2) }
   }
@@ -247,6 +251,7 @@ extension Lane {
     _ options: ModelOptions,
     _ call: (UnsafePointer<anelane_model_options>, UnsafeMutablePointer<anelane_model>, UnsafeMutablePointer<anelane_error>) -> anelane_status
   ) throws(AneLaneError) -> Model {
+    try options.check()
     let progress = options.progress.map { ProgressBox($0) }
     var model = anelane_model()
     try library.check { error in options.withRaw(library, progress) { call($0, &model, error) } }
@@ -266,6 +271,11 @@ private final class ProgressBox: Sendable {
 }
 
 extension ModelOptions {
+  fileprivate func check() throws(AneLaneError) {
+    try AneLaneError.refuseNUL("name", name)
+    try AneLaneError.refuseNUL("numerics", numerics)
+  }
+
   fileprivate func withRaw<R>(_ library: Library, _ box: ProgressBox?, _ body: (UnsafePointer<anelane_model_options>) -> R) -> R {
     var raw = anelane_model_options()
     library.c.pointee.model_options_init(&raw, MemoryLayout<anelane_model_options>.size)

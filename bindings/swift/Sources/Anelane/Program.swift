@@ -60,6 +60,10 @@ extension Lane {
 
   private func load(_ program: Program, _ options: ModelOptions, _ until: UInt64) -> Result<Model, AneLaneError> {
     do throws(AneLaneError) {
+      for (input, output) in program.rungs.flatMap(\.layers).flatMap(\.connections) {
+        try AneLaneError.refuseNUL("an input of a connection", input)
+        try AneLaneError.refuseNUL("an output of a connection", output)
+      }
       return .success(
         try load(options) { options, model, error in
           program.withRaw { library.c.pointee.model_load_program(raw, $0, options, until, model, error) }
@@ -73,10 +77,10 @@ extension Lane {
 extension Program {
   fileprivate func withRaw<R>(_ body: (UnsafePointer<anelane_program>) -> R) -> R {
     let layers = rungs.flatMap(\.layers)
-    var texts: [String: [UInt8]] = [:]
-    for layer in layers where texts[layer.mil] == nil { texts[layer.mil] = Array(layer.mil.utf8) }
+    var known: Set<[UInt8]> = []  // by their bytes: texts that Swift calls equal may differ in them
+    let texts = layers.map { known.insert(Array($0.mil.utf8)).memberAfterInsert }
     let connections = layers.map { $0.connections.sorted { $0.key < $1.key } }
-    return withBuffers(layers.map { texts[$0.mil]! } + layers.map { $0.weights ?? [] }) { buffers in
+    return withBuffers(texts + layers.map { $0.weights ?? [] }) { buffers in
       withCopies(connections.joined().flatMap { [$0.key, $0.value] }) { names in
         let pairs = stride(from: 0, to: names.count, by: 2).map { anelane_connection(input: names[$0], output: names[$0 + 1]) }
         return pairs.withUnsafeBufferPointer { pairs in

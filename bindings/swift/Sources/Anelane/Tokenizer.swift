@@ -8,6 +8,7 @@ public final class Tokenizer: Sendable {
 
   /// Reads the tokenizer of a checkpoint folder.
   public init(_ path: String, library: Library? = nil) throws(AneLaneError) {
+    try AneLaneError.refuseNUL("the model's path", path)
     let library = try Library.chosen(library)
     var raw = anelane_tokenizer()
     try library.check { library.c.pointee.tokenizer_load(path, &raw, $0) }

@@ -49,6 +49,67 @@ extension Everything {
       #expect(text.contains("\"held\""))
     }
 
+    @Test func aNameIsNeverCutAtNUL() async throws {
+      let library = try Library.standard()
+      let cut = Place.tiny + "\0rest"
+      var refused: [(String, AneLaneError?)] = [
+        ("the path of the library", refusalBlocking { try Library(path: Place.library + "\0") }),
+        ("lockDirectory", refusalBlocking { try library.peek(lockDirectory: "/tmp\0") }),
+        ("lockDirectory", refusalBlocking { try library.holder(lockDirectory: "/tmp\0") }),
+        ("the path of the record", refusalBlocking { try library.replay("/tmp/a\0b") }),
+        ("the path of the text", refusalBlocking { try library.checkMIL("/tmp/a\0b") }),
+        ("the path of the weights", refusalBlocking { try library.checkMIL("/tmp/a", weights: "\0") }),
+        ("the model's path", refusalBlocking { try Model.inspect(cut) }),
+        ("the model's path", refusalBlocking { try Tokenizer(cut) }),
+      ]
+      let paths: [(String, WritableKeyPath<LaneOptions, String?>)] = [
+        ("lockDirectory", \.lockDirectory), ("cacheDirectory", \.cacheDirectory), ("temporaryDirectory", \.temporaryDirectory),
+        ("workerPath", \.workerPath), ("recordPath", \.recordPath),
+      ]
+      for (name, path) in paths {
+        var some = options()
+        some[keyPath: path] = Place.lock + "\0"
+        refused.append((name, await refusal { try await Lane.open(some, deadline: bound) }))
+      }
+      let lane = try await openLane()
+      refused.append(("the model's path", await refusal { try await lane.load(cut, deadline: bound) }))
+      let program = { Program(rungs: [.init(shape: 64, layers: [.init(mil: "program", connections: [$0: $1])])]) }
+      refused.append(("an input of a connection", await refusal { try await lane.load(program("a\0b", "c"), deadline: bound) }))
+      refused.append(("an output of a connection", await refusal { try await lane.load(program("a", "c\0"), deadline: bound) }))
+      for (name, key) in [("name", \ModelOptions.name), ("numerics", \ModelOptions.numerics)] {
+        var some = ModelOptions()
+        some[keyPath: key] = "fast\0"
+        refused.append((name, await refusal { try await lane.load(Place.tiny, some, deadline: bound) }))
+        refused.append((name, await refusal { try await lane.load(program("a", "c"), some, deadline: bound) }))
+      }
+      try await lane.close(deadline: bound)
+      for (name, error) in refused {
+        #expect(error?.code == .invalidArgument, "\(name)")
+        #expect(error?.message.contains("\(name) has NUL in it") == true, "\(name): \(error?.message ?? "taken")")
+      }
+    }
+
+    /// As a library sees them that opens nothing.
+    @Test func routeAndDialectAreFlagsOfC() async throws {
+      let table = UnsafeMutablePointer<canelane_functions>.allocate(capacity: 1)  // for as long as the process: libraries are
+      table.initialize(to: try Library.standard().c.pointee)
+      table.pointee.lane_open = { options, _, _, _ in
+        Seen.flags.append(options!.pointee.flags)
+        return anelane_status(ANELANE_UNSUPPORTED)
+      }
+      let library = try Library(table: table, name: "one that opens nothing")
+      var all = [LaneOptions](repeating: LaneOptions(), count: 5)
+      all[1].appleRoute = .inMemory
+      all[2].appleRoute = .client
+      all[2].prewarm = true
+      all[3].milDialect = .ios18
+      all[4].milDialect = .ios16
+      all[4].appleRoute = .client
+      for options in all { #expect(await refusal { try await Lane.open(options, library: library, deadline: bound) } != nil) }
+      #expect(Seen.flags == [0, 2, 1 | 4, 8, 16 | 4])
+    }
+    private enum Seen { nonisolated(unsafe) static var flags: [UInt32] = [] }
+
     @Test func theTokenizerOfACheckpoint() throws {
       let tokenizer = try Tokenizer(Place.tiny)
       let ids = try tokenizer.tokenize("hello world")
