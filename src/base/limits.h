@@ -39,7 +39,7 @@ inline constexpr uint64_t kInferExchangeMs = 120'000;  // one run or one chunk o
 // Padded tokens of one embed exchange: what a short call waits for behind somebody's large batch, and what a
 // cancelled batch still costs. Larger ones gain nothing that can be measured.
 inline constexpr uint64_t kExchangeTokens = 2'048;
-inline constexpr uint64_t kLoadExchangeMs = 600'000;   // one model load
+inline constexpr uint64_t kLoadExchangeMs = 600'000;  // one model load
 // While an exchange runs its worker is asked whether it is still there (src/lane/worker_pulse.h).
 inline constexpr uint32_t kPingEveryMs = 2'000;
 inline constexpr uint32_t kPingsMissed = 5;  // in a row: crashed
