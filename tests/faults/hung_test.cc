@@ -7,9 +7,7 @@
 #include <chrono>
 #include <thread>
 
-#include "host.h"
-#include "small_host.h"
-#include "support/tiny_checkpoint.h"
+#include "faulty_lane.h"
 
 namespace faults {
 namespace {
@@ -18,23 +16,8 @@ constexpr uint64_t kNever = 24 * 3'600'000;  // a deadline that is none
 constexpr uint64_t kFoundMs = 60'000;        // 10 s, on a busy machine
 constexpr uint64_t kStuckMs = 100'000;       // 40 s, on a busy machine
 
-class Hung : public testing::Test {
+class Hung : public FaultyLane {
  protected:
-  void open(const char* fault) {
-    ASSERT_TRUE(anelane::write_tiny_checkpoint(place_.model).ok());
-    faults_ = std::make_unique<LaneFolder>(place_.lane, fault);
-    anelane_lane_options options = options_in(place_);
-    options.worker_path = faults_->worker().c_str();
-    lane_ = open_lane(options);
-    model_ = load_tiny(lane_, place_);
-    right_ = embed_well(model_);
-    worker_ = worker_of(lane_, "tiny");
-    ASSERT_GT(worker_, 0);
-  }
-  void TearDown() override {
-    close_lane(lane_);
-    EXPECT_TRUE(children().empty());
-  }
   // An embed that meets the fault is told `why` in time, and the next worker serves.
   void expect_found_out(const char* why, uint64_t within_ms) {
     faults_->arm();
@@ -50,18 +33,6 @@ class Hung : public testing::Test {
     EXPECT_EQ(stats_of(lane_).restarts, 1u);
     EXPECT_NE(worker_of(lane_, "tiny"), worker_);
   }
-  void expect_unharmed() const {
-    EXPECT_EQ(stats_of(lane_).restarts, 0u);
-    EXPECT_EQ(worker_of(lane_, "tiny"), worker_);
-  }
-
-  const anelane::TempFolder folder_;
-  const Place place_ = {folder_.file("lane"), folder_.file("cache"), folder_.file("tiny")};
-  std::unique_ptr<LaneFolder> faults_;
-  anelane_lane lane_ = {};
-  anelane_model model_ = {};
-  std::vector<float> right_;
-  pid_t worker_ = 0;
 };
 
 TEST_F(Hung, L6_1_AFrozenProcessIsReplaced) {

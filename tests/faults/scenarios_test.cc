@@ -8,9 +8,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "host.h"
-#include "small_host.h"
-#include "support/tiny_checkpoint.h"
+#include "faulty_lane.h"
 
 namespace faults {
 namespace {
@@ -30,40 +28,13 @@ anelane_status embed_long(anelane_model model, size_t length, std::vector<float>
   return anelane_embed(model, &item, 1, row->data(), 0, nullptr, in_ms(kBoundMs), err);
 }
 
-class Scenario : public testing::Test {
+class Scenario : public FaultyLane {
  protected:
-  // A lane and a model with 32 resident, whose worker has this fault ahead.
-  void open(const char* fault, uint32_t budget = 0) {
-    ASSERT_TRUE(anelane::write_tiny_checkpoint(folder_.file("tiny")).ok());
-    place_ = {folder_.file("lane"), folder_.file("cache"), folder_.file("tiny")};
-    faults_ = std::make_unique<LaneFolder>(place_.lane, fault);
-    anelane_lane_options options = options_in(place_);
-    options.worker_path = faults_->worker().c_str();
-    if (budget != 0) options.executable_budget = budget;
-    options.settle_ms = 0;
-    lane_ = open_lane(options);
-    model_ = load_tiny(lane_, place_);
-    right_ = embed_well(model_);
-    worker_ = worker_of(lane_, "tiny");
-    ASSERT_GT(worker_, 0);
-  }
-  void TearDown() override {
-    if (worker_ > 0 && is_stopped(worker_)) let_go();
-    close_lane(lane_);
-    EXPECT_TRUE(children().empty());
-  }
   bool is_held() const {
     return becomes_true(kBoundMs, [&] { return !faults_->armed() && is_stopped(worker_); });
   }
-  void let_go() const { ::kill(worker_, SIGCONT); }
   bool leases_are_gone() const {
     return becomes_true(kBoundMs, [&] { return stats_of(lane_).leased == 0; });
-  }
-  // The worker of the beginning serves, as if nothing had been.
-  void expect_unharmed() {
-    EXPECT_EQ(embed_well(model_), right_);
-    EXPECT_EQ(worker_of(lane_, "tiny"), worker_);
-    EXPECT_EQ(stats_of(lane_).restarts, 0u);
   }
   // Requests of a kind that workers have taken.
   size_t asked(int type) const {
@@ -81,14 +52,6 @@ class Scenario : public testing::Test {
     return becomes_true(kBoundMs, [&] { return started.told > 0; }) && started.told == 1 &&
            started.status == status;
   }
-
-  const anelane::TempFolder folder_;
-  Place place_;
-  std::unique_ptr<LaneFolder> faults_;
-  anelane_lane lane_ = {};
-  anelane_model model_ = {};
-  std::vector<float> right_;
-  pid_t worker_ = 0;
 };
 
 TEST_F(Scenario, S028_AReplyHeldBeyondTheDeadlineIsDrained) {
