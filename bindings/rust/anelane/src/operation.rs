@@ -103,20 +103,35 @@ impl<T: Outcome> Drop for Owned<T> {
     }
 }
 
+/// One of the anelane_start_ functions with what it needs: told whom to tell of the end, it starts.
+pub(crate) trait StartCall:
+    FnOnce(
+    sys::anelane_done_fn,
+    *mut c_void,
+    *mut sys::anelane_op,
+    *mut sys::anelane_error,
+) -> sys::anelane_status
+{
+}
+
+impl<F> StartCall for F where
+    F: FnOnce(
+        sys::anelane_done_fn,
+        *mut c_void,
+        *mut sys::anelane_op,
+        *mut sys::anelane_error,
+    ) -> sys::anelane_status
+{
+}
+
 /// Who is told of the end: a waker ([`Awaited`]) or the lane's queue ([`Queue`](crate::queue::Queue)).
 pub(crate) trait Start {
     type Started<T: Outcome>;
-    /// `call` is one of the anelane_start_ functions with what it needs.
     fn start<T: Outcome>(
         self,
         lane: &Arc<LaneInner>,
         context: T::Context,
-        call: impl FnOnce(
-            sys::anelane_done_fn,
-            *mut c_void,
-            *mut sys::anelane_op,
-            *mut sys::anelane_error,
-        ) -> sys::anelane_status,
+        call: impl StartCall,
     ) -> Result<Self::Started<T>>;
 }
 
@@ -155,12 +170,7 @@ impl Start for Awaited {
         self,
         lane: &Arc<LaneInner>,
         context: T::Context,
-        call: impl FnOnce(
-            sys::anelane_done_fn,
-            *mut c_void,
-            *mut sys::anelane_op,
-            *mut sys::anelane_error,
-        ) -> sys::anelane_status,
+        call: impl StartCall,
     ) -> Result<Operation<T>> {
         let shared = Arc::new(Shared::default());
         let for_library = Arc::into_raw(Arc::clone(&shared));

@@ -4,7 +4,7 @@
 //! Whoever started an operation owns it, as always; a completion only names it.
 use crate::error::{check, Error, Result};
 use crate::lane::LaneInner;
-use crate::operation::{Outcome, Owned, Start};
+use crate::operation::{Outcome, Owned, Start, StartCall};
 use crate::{sys, Code, Deadline, Embeddings, Lane, Lease, Model, ModelOptions, RunOutputs};
 use std::ffi::c_void;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -21,12 +21,7 @@ impl Start for Queue {
         self,
         lane: &Arc<LaneInner>,
         context: T::Context,
-        call: impl FnOnce(
-            sys::anelane_done_fn,
-            *mut c_void,
-            *mut sys::anelane_op,
-            *mut sys::anelane_error,
-        ) -> sys::anelane_status,
+        call: impl StartCall,
     ) -> Result<Queued<T>> {
         let mut op = sys::anelane_op { bits: 0 };
         check(|error| call(None, self.0 as *mut c_void, &mut op, error))?;
