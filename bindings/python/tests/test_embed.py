@@ -68,7 +68,8 @@ class Embed(LaneCase):
     def test_int32_arrays_are_not_copied(self):
         ids, more, frozen = numpy.array([2, 40, 3], numpy.int32), array("i", [2, 41, 3]), numpy.array([4, 3], numpy.int32)
         frozen.flags.writeable = False
-        words, kept = _vectors.c_tokens([ids, more, frozen])
+        words, count, _size, kept = _vectors.c_tokens([ids, more, frozen])
+        self.assertEqual(count, 3)
         table = (_abi.anelane_tokens * 3).from_buffer_copy(words)
         self.assertEqual([(one.ids.contents.value, one.count) for one in table], [(2, 3), (2, 3), (4, 2)])
         ids[0], more[0] = 7, 8  # seen there: it is the same memory

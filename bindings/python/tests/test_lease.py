@@ -55,30 +55,8 @@ class Leases(LaneCase):
         with self.lease.start_run({0: self.x, 1: self.mask}) as op:
             self.assertEqual(op.result(BOUND_S)["z00_y"].tobytes(), y.tobytes())
 
-    def test_runs_at_once_and_as_operations_give_the_same_bits(self):
-        ways = []
-
-        def watched(*arguments, real=self.lease._run_at_once):
-            ways.append(real(*arguments))
-            return ways[-1]
-
-        with unittest.mock.patch.object(self.lease, "_run_at_once", watched):
-            self.model._run_ns[128] = BOUND_S * 10**9  # known to be slow
-            right = self.right().tobytes()
-            self.assertEqual(ways, [])
-            self.model._run_ns[128] = 0  # known to be quick
-            self.assertEqual(self.right().tobytes(), right)
-            self.assertEqual(len(ways), 1)
-            # A worker that stands still for longer than a run may go on without looking for Ctrl-C.
-            (worker,) = children()
-            os.kill(worker, signal.SIGSTOP)
-            threading.Timer(0.3, os.kill, (worker, signal.SIGCONT)).start()
-            self.model._run_ns[128] = 0
-            self.assertEqual(self.right().tobytes(), right)
-            self.assertEqual((len(ways), ways[1]), (2, False))
-
     def test_results_are_nobody_elses(self):
-        self.model._run_ns[128] = 0
+        self.model._run.upto = 128
         first = self.right()
         kept = first.copy()
         self.lease.run({0: -self.x, 1: self.mask})

@@ -86,11 +86,14 @@ class Scratch(LaneCase):
         """Python runs its signal handlers between the library's answer and whatever comes next."""
         bare = _library.library().bare
         for name in ("start_embed_texts", "now_ns", "op_wait", "op_floats"):
-            released = []
+            released, started = [], []
 
-            def interrupted(*arguments, real=getattr(bare, name)):
-                real(*arguments)
-                raise KeyboardInterrupt
+            def interrupted(*arguments, name=name, real=getattr(bare, name)):
+                started.append(name != "now_ns" or bool(started))  # its first call comes before the start
+                answer = real(*arguments)
+                if started[-1]:
+                    raise KeyboardInterrupt
+                return answer
 
             def release(op, real=bare.op_release):
                 released.append(op.bits)
@@ -98,6 +101,7 @@ class Scratch(LaneCase):
 
             _scratch._spare.clear()
             with self.subTest(name), unittest.mock.patch.multiple(bare, **{name: interrupted, "op_release": release}):
+                self.model._embed_texts.upto = -1
                 with self.assertRaises(KeyboardInterrupt):
                     self.model.embed_rows(["hello"])
                 self.assertEqual(len(released), 1)
@@ -122,7 +126,9 @@ class Scratch(LaneCase):
         ids = [2, 40, 3]
         patches = {name: watched(name, getattr(bare, name)) for name in bare.NAMES}
         with unittest.mock.patch.multiple(bare, **patches), anelane.Tokenizer(self.tiny) as tokenizer:
-            for timeout in (None, BOUND_S):
+            for timeout, upto in ((None, -1), (BOUND_S, -1), (None, 2**40), (BOUND_S, 2**40)):
+                for way in (self.model._run, self.model._embed, self.model._embed_texts):
+                    way.upto = upto  # as an operation, and at once
                 self.model.embed(["a", "b"], timeout=timeout)
                 self.model.embed_rows(["a"], timeout=timeout)
                 self.model.embed_ids([ids, numpy.array(ids, numpy.int32)], timeout=timeout, out=numpy.empty((2, 64), numpy.float32))
@@ -133,13 +139,12 @@ class Scratch(LaneCase):
                 tokenizer.encode("a")
                 with self.model.lease(128) as lease:
                     inputs = {port.index: bytes(port.nbytes) for port in lease.ports[:2]}
-                    for known_ns in (BOUND_S * 10**9, 0):
-                        self.model._run_ns[128] = known_ns
-                        lease.run(inputs, timeout=timeout)
+                    lease.run(inputs, timeout=timeout)
                     lease.start_run(inputs, timeout=timeout).result(BOUND_S)
                     mapped = {i: lease.map(i) for i in range(3)}
                     lease.run({0: mapped[0], 1: mapped[1]}, outputs={2: mapped[2]}, timeout=timeout)
             with unittest.mock.patch.object(anelane._vectors, "memmove", side_effect=KeyboardInterrupt):
+                self.model._embed_texts.upto = -1
                 with self.assertRaises(KeyboardInterrupt):  # cancels
                     self.model.embed_rows(["a"])
         self.assertEqual(called, set(bare.NAMES))

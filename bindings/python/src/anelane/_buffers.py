@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 #: ctypes.memmove without its conversions: (ctypes object or byref, ctypes object, c_size_t).
@@ -9,10 +10,9 @@ memmove: Any = ctypes.CDLL(None).memmove
 memmove.restype = None
 
 
-def pinned(values: Any) -> Any:
-    """The beginning of the memory of a writable, contiguous buffer, which is neither moved nor freed as long as this lives.
-    Raises TypeError or ValueError where it is not of that kind, or empty."""
-    return ctypes.c_char.from_buffer(values)
+#: The beginning of the memory of a writable, contiguous buffer, which is neither moved nor freed as long as this lives.
+#: Raises TypeError or ValueError where it is not of that kind, or empty.
+pinned: Callable[[Any], Any] = ctypes.c_char.from_buffer
 
 
 def address_of(values: Any) -> int:

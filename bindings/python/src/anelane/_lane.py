@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from . import _abi, _lifetime, errors
+from ._blocking import run_to_end
 from ._library import check, deadline_after, library, new_error, number32, path_bytes, text_of
 from ._model import Model, into_model, load_program, load_start
-from ._operation import Operation, run_to_end
+from ._operation import Operation
 from ._retry import Retry
 from ._types import APPLE_ROUTES, ENGINES, MIL_DIALECTS, WORKER_MODES, Holder, LaneStats, StrPath
 

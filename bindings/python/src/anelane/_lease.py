@@ -9,9 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi, errors
-from ._library import Library, c_deadline, check, deadline_after, library, new_error, number32
+from ._blocking import Take
+from ._library import Library, c_deadline, check, library, new_error, number32
 from ._mapping import MappedPort, Memory
-from ._operation import SLICE_NS, Operation, Take, run_to_end
+from ._operation import Operation
 from ._scratch import Scratch, give_back, lend
 from ._tensors import Layout, Outputs
 from ._types import Port
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from ._model import Model
 
     Tensor = Union[npt.NDArray[Any], "bytes", bytearray, memoryview, MappedPort]
-
-_QUICK_NS = SLICE_NS // 5  # a run that takes five times as long as the last one still ends within its slice
 
 
 class Lease:
@@ -104,16 +103,7 @@ class Lease:
                   scratch.error)
             give_back(scratch)
             return {layout.port(key).name: mapped for key, mapped in outputs.items()}
-        results = Outputs(layout)
-        now, run_ns = self._library.bare.now_ns, self._model._run_ns
-        begun = now()
-        quick = run_ns.get(self.shape, SLICE_NS) < _QUICK_NS
-        if not (quick and self._run_at_once(tensors, count, results, begun, timeout)):
-            start = partial(self._library.bare.start_run, self._handle, tensors, count)
-            left = None if timeout is None else timeout - (now() - begun) / 1e9
-            run_to_end(self._library, start, lambda: results.take, left)
-        run_ns[self.shape] = now() - begun
-        return results.by_name()
+        return self._model._run((self._handle, tensors, count), self.shape, Outputs(layout), timeout)
 
     def start_run(self, inputs: Mapping[int | str, Tensor], *, timeout: float | None = None) -> Operation[dict[str, Any]]:
         """run() without waiting: await it."""
@@ -137,20 +127,6 @@ class Lease:
     def _check(self) -> None:
         if self._released:
             raise errors.make(errors.LEASE_EXPIRED, "this lease was released", safe_to_retry=True)
-
-    def _run_at_once(self, tensors: bytes, count: ctypes.c_size_t, results: Outputs, begun: int, timeout: float | None) -> bool:
-        """A run on this thread and straight into `results`, in place of an operation. It cannot be broken off, so it gets no
-        longer than a Ctrl-C may go unseen, and is only for shapes whose last run took a fraction of that. False: it has not
-        ended by then; the library drops what comes late, and a run may be repeated."""
-        deadline, scratch = deadline_after(timeout), lend()
-        until = scratch.number.value = min(begun + SLICE_NS, deadline)
-        outs, out_count = results.tensors()
-        status = self._library.bare.run(self._handle, tensors, count, outs, out_count, scratch.number, scratch.at_error)
-        if until < deadline and status in (_abi.ANELANE_DEADLINE_EXCEEDED, _abi.ANELANE_SHAPE_COMPILING):
-            return False
-        check(status, scratch.error)
-        give_back(scratch)
-        return True
 
     def __enter__(self) -> Lease:
         return self

@@ -32,7 +32,7 @@ class Bare:
     """The functions that warm calls are made of, without argument types, so that ctypes converts nothing: an argument is a
     ctypes object, bytes or None. A plain int would be passed as 32 bits; a test watches that there is none."""
 
-    NAMES = ("start_embed", "start_embed_texts", "start_run", "op_wait", "op_floats", "op_output", "op_cancel",
+    NAMES = ("embed", "embed_texts", "start_embed", "start_embed_texts", "start_run", "op_wait", "op_floats", "op_output", "op_cancel",
              "op_release", "now_ns", "run", "predict", "tokenize")
 
     def __init__(self, dll: ctypes.CDLL) -> None:

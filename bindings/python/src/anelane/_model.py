@@ -12,15 +12,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import _abi, errors
+from ._blocking import Paced, Room, Start, nothing, run_to_end
 from ._lease import Lease
 from ._library import NO_CALLBACK, Library, check, deadline_after, library, name_bytes, new_error, number32, path_bytes, text_of
 from ._locks import module_lock
-from ._operation import Operation, Room, Start, nothing, run_to_end, tell_unraisable
+from ._operation import Operation, tell_unraisable
 from ._retry import Retry
 from ._scratch import Scratch, give_back, lend
 from ._tensors import Layout
 from ._types import ModelInfo, Port, StrPath
-from ._vectors import c_texts, c_tokens, into_array, into_rows
+from ._vectors import ArrayRows, PlainRows, array_room, c_texts, c_tokens, plain_room
 
 if TYPE_CHECKING:
     from ._lane import Lane
@@ -76,7 +77,8 @@ class Model:
         self._retired = False
         self._dim = 0
         self._layouts: dict[int, Layout] = {}  # what it said of a shape holds as long as it lives
-        self._run_ns: dict[int, int] = {}  # of each shape, how long the last run took
+        self._run = Paced(self._library, "run")  # its sizes are shapes
+        self._embed, self._embed_texts = Paced(self._library, "embed"), Paced(self._library, "embed_texts")
 
     @property
     def lane(self) -> Lane:
@@ -98,53 +100,50 @@ class Model:
         Nothing is truncated: a text that is too long refuses the call before anything runs (SequenceTooLongError with
         `item` and `limit`).
         """
-        start, count = self._texts(texts)
-        return run_to_end(self._library, start, into_array(count, self._dim, out), timeout, retry)
+        table, count, size = c_texts(texts)
+        given, rows = (self._handle, table, ctypes.c_size_t(count)), ArrayRows(count, self._dim, out)
+        return self._embed_texts(given, size, rows, timeout, retry)
 
     def embed_ids(self, items: Sequence[Ids], *, out: FloatArray | None = None, timeout: float | None = None,
                   retry: Retry = False) -> FloatArray:
         """The same from token ids: lists, array.arrays or NumPy arrays, one for each vector. int32 arrays are not copied
         on this side."""
-        start, kept = self._ids(items)
-        return run_to_end(self._library, start, into_array(len(kept), self._dim, out), timeout, retry)
+        table, count, size, _kept = c_tokens(items)
+        given, rows = (self._handle, table, ctypes.c_size_t(count)), ArrayRows(count, self._dim, out)
+        return self._embed(given, size, rows, timeout, retry)
 
     def embed_rows(self, texts: Sequence[str], *, timeout: float | None = None, retry: Retry = False) -> list[array[float]]:
         """embed() without NumPy: an array.array of 32-bit floats for each text."""
-        start, count = self._texts(texts)
-        return run_to_end(self._library, start, into_rows(count, self._dim), timeout, retry)
+        table, count, size = c_texts(texts)
+        given, rows = (self._handle, table, ctypes.c_size_t(count)), PlainRows(count, self._dim)
+        return self._embed_texts(given, size, rows, timeout, retry)
 
     def embed_ids_rows(self, items: Sequence[Ids], *, timeout: float | None = None,
                        retry: Retry = False) -> list[array[float]]:
         """embed_ids() without NumPy."""
-        start, kept = self._ids(items)
-        return run_to_end(self._library, start, into_rows(len(kept), self._dim), timeout, retry)
+        table, count, size, _kept = c_tokens(items)
+        given, rows = (self._handle, table, ctypes.c_size_t(count)), PlainRows(count, self._dim)
+        return self._embed(given, size, rows, timeout, retry)
 
     def start_embed(self, texts: Sequence[str], *, out: FloatArray | None = None,
                     timeout: float | None = None) -> Operation[FloatArray]:
         """embed() without waiting: await it. `out` is written when the result is taken."""
-        start, count = self._texts(texts)
-        return Operation(start, into_array(count, self._dim, out), timeout, self)
+        table, count, _size = c_texts(texts)
+        room = array_room(count, self._dim, out)
+        return Operation(partial(self._library.bare.start_embed_texts, self._handle, table, ctypes.c_size_t(count)), room, timeout, self)
 
     def start_embed_ids(self, items: Sequence[Ids], *, out: FloatArray | None = None,
                         timeout: float | None = None) -> Operation[FloatArray]:
         """embed_ids() without waiting: await it."""
-        start, kept = self._ids(items)
-        return Operation(start, into_array(len(kept), self._dim, out), timeout, self)
+        table, count, _size, _kept = c_tokens(items)
+        room = array_room(count, self._dim, out)
+        return Operation(partial(self._library.bare.start_embed, self._handle, table, ctypes.c_size_t(count)), room, timeout, self)
 
     def start_embed_rows(self, texts: Sequence[str], *, timeout: float | None = None) -> Operation[list[array[float]]]:
         """embed_rows() without waiting: await it."""
-        start, count = self._texts(texts)
-        return Operation(start, into_rows(count, self._dim), timeout, self)
-
-    def _texts(self, texts: Sequence[str]) -> tuple[Start, int]:
-        """How to start, and how many vectors there will be."""
-        table, count = c_texts(texts)
-        return partial(self._library.bare.start_embed_texts, self._handle, table, ctypes.c_size_t(count)), count
-
-    def _ids(self, items: Sequence[Ids]) -> tuple[Start, list[Any]]:
-        """How to start, and one thing for each vector, which has to live until then."""
-        table, kept = c_tokens(items)
-        return partial(self._library.bare.start_embed, self._handle, table, ctypes.c_size_t(len(kept))), kept
+        table, count, _size = c_texts(texts)
+        room = plain_room(count, self._dim)
+        return Operation(partial(self._library.bare.start_embed_texts, self._handle, table, ctypes.c_size_t(count)), room, timeout, self)
 
     # ---- shapes ----
     def ports(self, shape: int) -> list[Port]:

@@ -1,9 +1,7 @@
-"""Operations: what a caller asked for, its end, its result; and the two ways to wait for it.
+"""Operations: what a caller asked for, its end, its result, for those who await it or look at it later.
 
-Blocking calls start an operation and wait for it in slices, because Python runs its signal handlers (Ctrl-C) only between
-calls into C; whatever ends the wait early cancels the operation. Operations that are awaited or looked at later carry a
-callback. All of them share one C callback, which finds its operation by number in _running; it is called on the
-library's completion thread, never blocks, and never raises.
+They carry a callback. All of them share one C callback, which finds its operation by number in _running; it is called on
+the library's completion thread, never blocks, and never raises.
 
 States: running, ended, taken (the result is a Python object, or an error that is raised each time), released. An
 operation is ended once, by the callback; it is taken once, under its lock. Threads: any.
@@ -20,20 +18,12 @@ from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar
 
 from . import _abi, errors
-from ._library import NO_CALLBACK, Library, c_deadline, check, deadline_after, library, new_error
+from ._blocking import Room, Start, wait
+from ._library import c_deadline, check, deadline_after, library, new_error
 from ._locks import module_lock
-from ._retry import Retry, retried
-from ._scratch import Scratch, give_back, lend
+from ._scratch import give_back, lend
 
 T = TypeVar("T")
-#: Makes the result from the handle of an operation that ended well. The scratch is for what it asks the library.
-Take = Callable[[Library, _abi.anelane_op, Scratch], T]
-#: Makes room for a result, and says how to take it: called while the engine works, where that can be.
-Room = Callable[[], Take[T]]
-#: Calls one of the start functions: (deadline, fn, user, out, err) -> status, all of them ctypes objects or None.
-Start = Callable[[Any, Any, Any, Any, Any], int]
-
-SLICE_NS = 50_000_000  # how long a Ctrl-C may go unseen
 
 _numbers = itertools.count(1)
 _numbers_lock = module_lock()  # for interpreters without a global one
@@ -48,46 +38,6 @@ def _ended(user: int, op: _abi.anelane_op, status: int) -> None:
 
 
 _on_done = _abi.anelane_done_fn(_ended)
-
-
-def nothing() -> Take[None]:
-    """Room for the result of what has none."""
-    return lambda c, op, scratch: None
-
-
-def run_to_end(c: Library, start: Start, room: Room[T], timeout: float | None = None, retry: Retry = False) -> T:
-    """Starts an operation, waits for its end, takes its result."""
-    if retry is not False:
-        return retried(retry, lambda: run_to_end(c, start, room, timeout))
-    bare, scratch = c.bare, lend()
-    op = scratch.op
-    try:
-        if start(c_deadline(timeout), NO_CALLBACK, None, scratch.at_op, scratch.at_error) != 0:
-            raise c.error_from(scratch.error)
-        take = room()
-        scratch.number.value = bare.now_ns() + SLICE_NS
-        if bare.op_wait(op, scratch.number, None) != 0:  # the first slice, without ado
-            _wait(c, op, _abi.ANELANE_NO_DEADLINE, scratch.error)
-        result = take(c, op, scratch)
-    except BaseException:
-        if op.bits:
-            bare.op_cancel(op)
-            bare.op_release(op)
-        raise
-    bare.op_release(op)
-    give_back(scratch)
-    return result
-
-
-def _wait(c: Library, op: _abi.anelane_op, deadline: int, error: _abi.anelane_error) -> None:
-    """Until the end of the operation or the deadline; raises how it ended, PendingError at the deadline."""
-    while True:
-        until = min(c.now_ns() + SLICE_NS, deadline)
-        status = c.op_wait(op, until, ctypes.byref(error))
-        if status == 0:
-            return
-        if status != _abi.ANELANE_PENDING or until == deadline:
-            raise c.error_from(error)
 
 
 class Operation(Generic[T]):
@@ -127,7 +77,7 @@ class Operation(Generic[T]):
             settled = self._has_result or self._error is not None
         if not settled:
             try:
-                _wait(self._library, self._op, deadline_after(timeout), new_error())
+                wait(self._library, self._op, deadline_after(timeout), new_error())
             except (errors.PendingError, errors.WrongThreadError, errors.ForkedError):
                 raise  # not how it ended
             except errors.Error as error:

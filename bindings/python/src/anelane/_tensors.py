@@ -73,16 +73,13 @@ class Outputs:
     """New memory for all outputs of a run. (What bytearrays are made of is quicker to find than an array's memory.)"""
 
     def __init__(self, layout: Layout) -> None:
-        self._plans = layout.output_plans
-        self._raw = [bytearray(plan.nbytes) for plan in self._plans]
+        self._plans = plans = layout.output_plans
+        self._raw = [bytearray(plan.nbytes) for plan in plans]
         self._owners = [pinned(raw) for raw in self._raw]
-
-    def tensors(self) -> tuple[bytes, ctypes.c_size_t]:
-        """An anelane_tensor[] for the library to write to, and how many there are."""
         table = b""
-        for plan, owner in zip(self._plans, self._owners):
+        for plan, owner in zip(plans, self._owners):
             table += _pack_tensor(ctypes.addressof(owner), plan.nbytes, plan.index, 0)
-        return table, ctypes.c_size_t(len(self._plans))
+        self.arguments = (table, ctypes.c_size_t(len(plans)))
 
     def take(self, c: Library, op: _abi.anelane_op, scratch: Scratch) -> dict[str, Any]:
         """Copies the results of an operation."""
@@ -90,9 +87,9 @@ class Outputs:
             check(c.bare.op_output(op, ctypes.c_uint32(plan.index), scratch.at_data, scratch.at_number, scratch.at_error),
                   scratch.error)
             memmove(ctypes.byref(owner), scratch.data, ctypes.c_size_t(min(scratch.number.value, plan.nbytes)))
-        return self.by_name()
+        return self.result()
 
-    def by_name(self) -> dict[str, Any]:
+    def result(self) -> dict[str, Any]:
         """NumPy arrays, or bytes without NumPy."""
         named: dict[str, Any] = {}
         for plan, raw in zip(self._plans, self._raw):

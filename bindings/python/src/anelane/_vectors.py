@@ -1,7 +1,7 @@
 """Texts and token ids on their way into C, and vectors on their way out.
 
-The library copies inputs before a start function returns, so they only have to live that long. Vectors are copied once,
-from the operation's memory to where they shall be, as the library's own blocking calls do.
+The library copies inputs before a start function returns, so they only have to live that long. Vectors are copied once, by
+the library's blocking calls, or from an operation's memory.
 """
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import ctypes
 import struct
 from array import array
 from collections.abc import Sequence
+from ctypes import byref
 from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi, errors
+from ._blocking import Room
 from ._buffers import address_of, memmove, pinned
 from ._library import Library, check
 from ._numpy import need_numpy, numpy
-from ._operation import Room, Take
 from ._scratch import Scratch
 
 if TYPE_CHECKING:
@@ -27,23 +28,29 @@ if TYPE_CHECKING:
 
 assert ctypes.sizeof(_abi.anelane_tokens) == 16
 _pack_one_item = struct.Struct("=2Q").pack
+_WITHOUT = "embed() (embed_rows() does without)"
+_NO_STRIDE = ctypes.c_size_t(0)  # rows lie one after the other
+# The size of a call (_blocking.Pace) is in tokens, about: what is short is padded, and of texts only the bytes are known.
+_ITEM_TOKENS, _TOKEN_BYTES = 32, 4
 _INT32, _FLOAT32 = (None, None) if numpy is None else (numpy.dtype(numpy.int32), numpy.dtype(numpy.float32))
 
 
-def c_texts(texts: Sequence[str]) -> tuple[Any, int]:
-    """A char*[] and how many there are."""
+def c_texts(texts: Sequence[str]) -> tuple[Any, int, int]:
+    """A char*[], how many there are, and the size of them all."""
     if isinstance(texts, (str, bytes)):
         raise errors.make(errors.INVALID_ARGUMENT, "texts is one text; give a list of texts")
     try:
         table = list(map(str.encode, texts))
     except (TypeError, UnicodeEncodeError):
         raise _refusal(texts) from None
-    one = len(table) == 1
-    if b"\0" in (table[0] if one else b"".join(table)):
+    count = len(table)
+    whole = table[0] if count == 1 else b"".join(table)
+    if b"\0" in whole:
         raise _refusal(texts)
-    if one:  # a pointer is an array of one, and the quicker one to make
-        return ctypes.byref(ctypes.c_char_p(table[0])), 1
-    return (ctypes.c_char_p * len(table))(*table), len(table)
+    size = len(whole) // _TOKEN_BYTES + count * _ITEM_TOKENS
+    if count == 1:  # a pointer is an array of one, and the quicker one to make
+        return byref(ctypes.c_char_p(whole)), 1, size
+    return (ctypes.c_char_p * count)(*table), count, size
 
 
 def _refusal(texts: Sequence[str]) -> errors.Error:
@@ -65,12 +72,14 @@ def _refusal(texts: Sequence[str]) -> errors.Error:
     return errors.make(errors.INVALID_ARGUMENT, "texts has changed meanwhile")
 
 
-def c_tokens(items: Sequence[Ids]) -> tuple[bytes, list[Any]]:
-    """An anelane_tokens[], and for each item what has to live as long. The table is pairs of address and count as plain
+def c_tokens(items: Sequence[Ids]) -> tuple[bytes, int, int, list[Any]]:
+    """An anelane_tokens[], how many there are, the size of them all, and for each item what has to live as long. The table is pairs of address and count as plain
     numbers, which is the same in memory and quicker than structs with pointers."""
     words: list[int] = []
     kept = [_lay_out(item, ids, words) for item, ids in enumerate(items)]
-    return _pack_one_item(*words) if len(words) == 2 else array("Q", words).tobytes(), kept
+    table = _pack_one_item(*words) if len(words) == 2 else array("Q", words).tobytes()
+    count = len(kept)
+    return table, count, sum(words[1::2]) + count * _ITEM_TOKENS, kept
 
 
 def _lay_out(item: int, ids: Ids, words: list[int]) -> Any:
@@ -104,64 +113,78 @@ def _lay_out(item: int, ids: Ids, words: list[int]) -> Any:
     return owner
 
 
-def _find_floats(c: Library, op: _abi.anelane_op, scratch: Scratch) -> None:
-    """Puts into scratch.data where an operation's vectors are."""
+# There is no memory of no bytes: a call that the library will refuse (of no texts, of a model without vectors) gets some.
+class ArrayRows:
+    """Memory for vectors: `out`, or a new array. What is pinned stays as large as it is."""
+
+    __slots__ = ("_out", "_whole", "_bytes", "arguments")
+
+    def __init__(self, rows: int, dim: int, out: FloatArray | None) -> None:
+        if numpy is None:
+            need_numpy(_WITHOUT)
+        self._out, self._bytes = out, rows * dim * 4
+        if out is None:
+            self._whole = whole = numpy.empty((rows or 1, dim or 1), _FLOAT32)
+            owner = pinned(whole)
+        else:
+            try:
+                self._whole, owner = out, pinned(out)
+            except (TypeError, ValueError):  # strided, or it does not fit
+                self._whole = whole = numpy.empty((rows or 1, dim or 1), _FLOAT32)
+                owner = pinned(whole)
+            _check_out(out, rows, dim)
+        self.arguments = (byref(owner), _NO_STRIDE, None)
+
+    def take(self, c: Library, op: _abi.anelane_op, scratch: Scratch) -> FloatArray:
+        _copy_floats(c, op, scratch, self.arguments[0], self._bytes)
+        return self.result()
+
+    def result(self) -> FloatArray:
+        out, whole = self._out, self._whole
+        if out is None or out is whole:
+            return whole  # type: ignore[no-any-return]
+        out[...] = whole
+        return out
+
+
+class PlainRows:
+    """Memory for vectors without NumPy: one array.array for each."""
+
+    __slots__ = ("_rows", "_dim", "_whole", "arguments")
+
+    def __init__(self, rows: int, dim: int) -> None:
+        self._rows, self._dim = rows, dim
+        self._whole = array("f", bytes((rows * dim or 1) * 4))
+        self.arguments = (byref(pinned(self._whole)), _NO_STRIDE, None)
+
+    def take(self, c: Library, op: _abi.anelane_op, scratch: Scratch) -> list[array[float]]:
+        _copy_floats(c, op, scratch, self.arguments[0], self._rows * self._dim * 4)
+        return self.result()
+
+    def result(self) -> list[array[float]]:
+        whole, dim = self._whole, self._dim
+        return [whole] if self._rows == 1 else [whole[first : first + dim] for first in range(0, self._rows * dim, dim)]
+
+
+def _copy_floats(c: Library, op: _abi.anelane_op, scratch: Scratch, to: Any, size: int) -> None:
     if c.bare.op_floats(op, scratch.at_data, None, None, None) != 0:
         check(c.bare.op_floats(op, scratch.at_data, None, None, scratch.at_error), scratch.error)
+    memmove(to, scratch.data, ctypes.c_size_t(size))
 
 
-def into_array(rows: int, dim: int, out: FloatArray | None) -> Room[FloatArray]:
-    """Takes the vectors into `out`, or a new array."""
-    np_ = need_numpy("embed() (embed_rows() does without)")
-
-    def check_out() -> None:
-        if out is not None and (not isinstance(out, np_.ndarray) or out.dtype != _FLOAT32 or out.shape != (rows, dim)
-                                or not out.flags.writeable):
-            raise errors.make(errors.INVALID_ARGUMENT, f"out is not a writable float32 array of shape ({rows}, {dim})")
-
-    check_out()
-
-    def room() -> Take[FloatArray]:
-        array_out = np_.empty((rows, dim), _FLOAT32) if out is None else out
-        try:
-            target, size = ctypes.byref(pinned(array_out)), ctypes.c_size_t(rows * dim * 4)
-        except (TypeError, ValueError):
-            check_out()
-            return into_strided
-        check_out()  # it may be another since the start; now that it is pinned, it stays as large as it is
-
-        def take(c: Library, op: _abi.anelane_op, scratch: Scratch) -> FloatArray:
-            _find_floats(c, op, scratch)
-            memmove(target, scratch.data, size)
-            return array_out  # type: ignore[no-any-return]
-
-        return take
-
-    def into_strided(c: Library, op: _abi.anelane_op, scratch: Scratch) -> FloatArray:
-        _find_floats(c, op, scratch)
-        floats = (ctypes.c_float * (rows * dim)).from_address(scratch.data.value or 0)
-        out[...] = np_.frombuffer(floats, _FLOAT32).reshape(rows, dim)  # type: ignore[index]
-        return out  # type: ignore[return-value]
-
-    return room
+def array_room(rows: int, dim: int, out: FloatArray | None) -> Room[FloatArray]:
+    """Makes ArrayRows when the vectors are there; an `out` that does not fit is refused now."""
+    need_numpy(_WITHOUT)
+    if out is not None:
+        _check_out(out, rows, dim)
+    return lambda: ArrayRows(rows, dim, out).take
 
 
-def into_rows(rows: int, dim: int) -> Room[list[array[float]]]:
-    """Takes the vectors into one array.array for each: without NumPy."""
+def plain_room(rows: int, dim: int) -> Room[list[array[float]]]:
+    return lambda: PlainRows(rows, dim).take
 
-    def room() -> Take[list[array[float]]]:
-        size = dim * 4
-        vectors = [array("f", bytes(size)) for _ in range(rows)]
-        targets, c_size = [ctypes.byref(pinned(vector)) for vector in vectors], ctypes.c_size_t(size)
 
-        def take(c: Library, op: _abi.anelane_op, scratch: Scratch) -> list[array[float]]:
-            _find_floats(c, op, scratch)
-            address = scratch.data.value or 0
-            for target in targets:
-                memmove(target, ctypes.c_void_p(address), c_size)
-                address += size
-            return vectors
-
-        return take
-
-    return room
+def _check_out(out: FloatArray, rows: int, dim: int) -> None:
+    if (not isinstance(out, need_numpy(_WITHOUT).ndarray) or out.dtype != _FLOAT32 or out.shape != (rows, dim)
+            or not out.flags.writeable):
+        raise errors.make(errors.INVALID_ARGUMENT, f"out is not a writable float32 array of shape ({rows}, {dim})")
