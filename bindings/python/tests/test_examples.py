@@ -289,9 +289,12 @@ class Waiting(TempCase):
     def test_a_compile_under_way_is_503_and_waiting_as_told_ends_it(self):
         server = Server(MINILM, self.folder("compile"), "--timeout", "0.25", "--no-prewarm")
         self.addCleanup(server.kill)
+        (worker,) = server.workers()
+        os.kill(worker, signal.SIGSTOP)  # until the first answer: the compile may take less than 0.25 s
         codes, end = [], time.monotonic() + BOUND_S
         while time.monotonic() < end:
             status, body, headers = server.request("POST", "/v1/embeddings", {"model": "all-MiniLM-L6-v2", "input": "a"})
+            os.kill(worker, signal.SIGCONT)
             if status == 200:
                 break
             if status == 504:  # on a busy machine, the embedding itself
@@ -300,7 +303,7 @@ class Waiting(TempCase):
             self.assertRegex(headers["Retry-After"], "^[1-9][0-9]*$")
             codes.append(body["error"]["code"])
             time.sleep(int(headers["retry-after-ms"]) / 1000)
-        self.assertEqual((status, codes[0]), (200, "shape_compiling"))
+        self.assertEqual((status, codes[:1]), (200, ["shape_compiling"]))
         self.assertEqual(server.end(), (0, "", ""))
 
     def test_a_worker_that_dies_is_503_too(self):
