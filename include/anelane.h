@@ -345,8 +345,10 @@ ANELANE_API anelane_status anelane_lane_holder(const char* lock_dir, anelane_hol
 /* What the lane at lock_dir (NULL: the default) does, whoever holds it, as JSON: "held"; "holder" with "pid",
    "program", "since_unix_ms" and "alive" (false: its workers still end), or null; "lane" as from
    anelane_lane_describe, or null where it is not known; "as_of_unix_ms", when that was so: a lane writes it
-   down after changes, at most twice a second; "stale": true when the holder of now did not write it. buf, cap
-   and len as there. Needs no lane, disturbs nobody, creates and changes nothing. */
+   down after changes, at most twice a second; "stale": true when the holder of now did not write it;
+   "crash_loops": models whose workers ended before they served anything, each with "model", "crashes" and
+   "retry_after_ms" (until one is started again; 0: now), held or not. buf, cap and len as there. Needs no
+   lane, disturbs nobody, creates and changes nothing. */
 ANELANE_API anelane_status anelane_lane_peek(const char* lock_dir, char* buf, size_t cap, size_t* len,
                                              anelane_error* err);
 /* A descriptor that is readable while a completion waits for anelane_lane_next_completion. It belongs to the
@@ -367,10 +369,11 @@ ANELANE_API anelane_status anelane_model_inspect(const char* path, anelane_model
 /* Starts the model's worker and checks every tensor of the folder; compiles nothing yet. Blocks until loaded,
    failed or the deadline, at which the half-started worker is ended (and the reading of programs' texts,
    which goes on until the text at hand is read; a close waits for that). A worker has 10 s to start, however
-   late the deadline is (ENGINE_CRASHED), and ten minutes for the checks. MODEL_INVALID and MODEL_UNSUPPORTED
-   name file, field or tensor, expected and found; COMPILE_FAILED names the file, line and operation of a
-   program that the engine's compiler does not take; ENGINE_UNAVAILABLE: no worker executable, one of another
-   build, or a program that leaves at once. */
+   late the deadline is (ENGINE_CRASHED), and ten minutes for the checks. A model whose workers kept ending,
+   in earlier processes too, before they served anything is not started for up to a minute (ENGINE_CRASHED
+   with retry_after_ms). MODEL_INVALID and MODEL_UNSUPPORTED name file, field or tensor, expected and found;
+   COMPILE_FAILED names the file, line and operation of a program that the engine's compiler does not take;
+   ENGINE_UNAVAILABLE: no worker executable, one of another build, or a program that leaves at once. */
 ANELANE_API anelane_status anelane_model_load(anelane_lane lane, const char* path,
                                               const anelane_model_options* options, uint64_t deadline,
                                               anelane_model* out, anelane_error* err);

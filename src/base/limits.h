@@ -49,6 +49,7 @@ inline constexpr uint32_t kStuckPings = 20;  // without a step of an embed: cras
 inline constexpr uint64_t kCrashWindowMs = 60'000;
 inline constexpr size_t kCrashesMax = 5;           // within it
 inline constexpr uint64_t kProbeEveryMs = 60'000;  // one start in so long, from then on
+inline constexpr size_t kCrashBookModels = 64;     // remembered beyond the life of a lane
 
 // Models and programs.
 inline constexpr uint32_t kMaxRungs = 16;

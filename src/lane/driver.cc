@@ -67,7 +67,8 @@ Driver::Driver(Lane* lane, const LaneOptions& options, std::unique_ptr<HistoryFi
       options_(options),
       scheduler_(std::make_unique<sched::Scheduler>(scheduler_options(options))),
       history_(std::move(history)),
-      state_(lane) {
+      state_(lane),
+      crashes_(lane->folder()) {
   if (history_) history_->start(scheduler_.get(), scheduler_options(options));
 }
 
@@ -430,6 +431,7 @@ void Driver::answer(const Action& action) {
 }
 
 void Driver::release(const std::shared_ptr<LaneModel>& model, uint32_t rung, sched::SlotGate::Epoch epoch) {
+  note_service(*model);
   if (model->core->gates[rung].release(epoch, model->core->coarse_now)) released(model, rung);
 }
 

@@ -11,6 +11,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "lane/crash_file.h"
 #include "lane/event_queue.h"
 #include "lane/lane_model.h"
 #include "lane/loop_thread.h"
@@ -124,6 +125,10 @@ class Driver {
   void end_failed_start(const std::shared_ptr<LaneModel>& model, const Status& why);
   Status publish_core(const std::shared_ptr<LaneModel>& model);
   void check_all_gone();
+  // The book of crashes, beyond the life of this lane (L6.4).
+  Status admit_start(LaneModel& model);
+  void note_service(LaneModel& model);
+  void note_crash(LaneModel& model, const Status& why);
 
   void tick();
   bool expire_leases(LaneModel& model);
@@ -133,6 +138,7 @@ class Driver {
   std::unique_ptr<sched::Scheduler> scheduler_;
   std::unique_ptr<HistoryFile> history_;
   StateFile state_;
+  CrashFile crashes_;
   EventQueue events_;
   StepOrder step_;  // the actions that are carried out
   bool feeding_ = false, stopped_ = false, ending_ = false, broken_told_ = false;

@@ -35,6 +35,7 @@ void Driver::tick() {
     model->core->ticking.store(false);
     any = expire_leases(*model) || any;
     if (model->link) model->link->look_at_callers();
+    note_service(*model);
   }
   if (any) start_ticking();
 }

@@ -7,6 +7,7 @@
 // → the scheduler says when the replacement may start.
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "ane_direct/sha256.h"
@@ -76,6 +77,7 @@ std::string vector_space_of(const worker::HelloBody& hello, const worker::Loaded
 }  // namespace
 
 void Driver::start_model(std::shared_ptr<LaneModel> model, std::function<void(Status)> done) {
+  if (Status held = admit_start(*model); !held.ok()) return done(std::move(held));
   starting_[model.get()] = {model, std::move(done)};
   start_worker(model, 1, [this, raw = model.get()](Status status) {
     const auto it = starting_.find(raw);
@@ -84,8 +86,47 @@ void Driver::start_model(std::shared_ptr<LaneModel> model, std::function<void(St
     auto kept = it->second.first;
     starting_.erase(it);
     if (!status.ok()) end_failed_start(kept, status);
+    note_crash(*kept, status);
     told(std::move(status));
   });
+}
+
+// A model is the same for the next life if it is in the same place, and the same build reads and runs it in
+// the same way. One that was given in memory has no place.
+Status Driver::admit_start(LaneModel& model) {
+  std::error_code failed;
+  const auto path = std::filesystem::absolute(model.path, failed).lexically_normal();
+  if (model.pack || failed) return {};
+  const worker::InitBody init = init_body(*lane_, model.options, 0);
+  Sha256 identity;
+  for (const std::string& part : {path.string(), init.engine, init.numerics, init.apple_route,
+                                  init.mil_dialect, std::string(worker::build_id())})
+    identity.update(part + "\n");
+  model.crash_key = upper_hex(identity.finish());
+  const uint64_t wait_ms = crashes_.held_ms(model.crash_key);
+  if (wait_ms == 0) return {};
+  return error(Code::kEngineCrashed, "the workers of " + model.name +
+                                         " kept ending before they served anything, and one is started at "
+                                         "most once a minute; load it again in " +
+                                         std::to_string(wait_ms) +
+                                         " ms. (Once the cause is mended, it starts at once without " +
+                                         crashes_.path() + ")")
+      .with_retry_after(wait_ms)
+      .with_model(model.name);
+}
+
+// What a caller's own run did is seen late, at a tick or at the end of the worker.
+void Driver::note_service(LaneModel& model) {
+  if (model.service_noted || !model.link || !model.link->stream()->served()) return;
+  model.service_noted = true;
+  if (!model.crash_key.empty()) crashes_.served(model.crash_key);
+}
+
+void Driver::note_crash(LaneModel& model, const Status& why) {
+  note_service(model);
+  if (why.code() != Code::kEngineCrashed && why.code() != Code::kProtocol) return;
+  if (!model.crash_key.empty() && !model.service_noted && !ending_)
+    crashes_.crashed(model.crash_key, model.name);
 }
 
 void Driver::end_failed_start(const std::shared_ptr<LaneModel>& model, const Status& why) {
@@ -308,6 +349,7 @@ WorkerLink::Events Driver::link_events(const std::shared_ptr<LaneModel>& model,
     else
       log_line(LogLevel::kWarn, "worker of " + m->name + " faulted: " + why.message());
     if (m->worker == 0) return;  // its load is told through the exchange
+    if (m->phase.load() == LaneModel::Phase::kReady) note_crash(*m, why);
     Event e;
     e.kind = EventKind::kFault;
     e.worker = m->worker;
@@ -332,6 +374,8 @@ WorkerLink::Events Driver::link_events(const std::shared_ptr<LaneModel>& model,
 void Driver::link_gone(const std::shared_ptr<LaneModel>& model, sched::Generation generation) {
   if (model->generation != generation) return;
   model->set_stream(nullptr);
+  note_service(*model);
+  model->service_noted = false;
   auto link = std::move(model->link);
   if (link && !link->lost_how().empty()) {
     model->last_fault = link->lost_how();
@@ -399,6 +443,7 @@ void Driver::spawn(const sched::Action& action) {
     }
     e.kind = EventKind::kStartFailed;
     if (is_shortage_at_start(status)) e.code = Code::kResourcesExhausted;
+    note_crash(*model, status);
     feed(e);
   });
 }

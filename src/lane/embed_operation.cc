@@ -156,6 +156,7 @@ void EmbedOperation::answered(Result<worker::Frame> reply) {
         error(Code::kEngineCrashed, "the worker's reply was not valid: " + taken.message()),
         groups_[group_].rung));
   }
+  stream->note_served();
   Group& group = groups_[group_];
   group.done += chunk_;
   if (group.done < group.rows.size()) return exchange();

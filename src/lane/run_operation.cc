@@ -216,7 +216,10 @@ Status run_here(const std::shared_ptr<PinnedRun>& run, const std::vector<RunTens
   Status status = fault ? error(Code::kEngineCrashed,
                                 "the worker broke off during the run; it may or may not have executed")
                         : judge(*reply, &fault);
-  if (status.ok()) copy_out(*run, out);
+  if (status.ok()) {
+    copy_out(*run, out);
+    stream.note_served();
+  }
   stream.give_back();
   if (fault)
     model->lane->loop().post([model, generation = stream.generation(), status] {
@@ -288,6 +291,7 @@ void RunOperation::answered(Result<worker::Frame> reply) {
   Status status = judge(*reply, &fault);
   if (fault) lane_->driver().fault(run_->model(), run_->stream()->generation(), status);
   if (status.ok()) {
+    run_->stream()->note_served();
     for (uint32_t i = 0; i < ports_.size(); ++i) {
       if (!ports_[i].output) continue;
       const uint8_t* from = port_memory(*run_, i);

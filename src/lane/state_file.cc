@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "lane/crash_file.h"
 #include "lane/describe.h"
 #include "lane/lane.h"
 #include "lane/lane_files.h"
@@ -78,7 +79,7 @@ Result<std::string> peek_lane(const std::string& folder) {
     }
   }
   out.set("holder", std::move(who)).set("stale", stale).set("as_of_unix_ms", std::move(as_of));
-  return out.set("lane", std::move(lane)).dump();
+  return out.set("crash_loops", crash_loops_of(folder)).set("lane", std::move(lane)).dump();
 }
 
 }  // namespace anelane

@@ -29,8 +29,8 @@ class StateFile {
   bool ended_ = false, failed_ = false;
 };
 
-// JSON for anybody: {"held", "holder", "stale", "as_of_unix_ms", "lane"}; "lane" is null where nothing was
-// written, or nobody holds the lane. Needs no lane and disturbs nothing. Any thread.
+// JSON for anybody: {"held", "holder", "stale", "as_of_unix_ms", "crash_loops", "lane"}; "lane" is null where
+// nothing was written, or nobody holds the lane. Needs no lane and disturbs nothing. Any thread.
 Result<std::string> peek_lane(const std::string& folder);
 
 }  // namespace anelane

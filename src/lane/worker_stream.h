@@ -9,6 +9,7 @@
 // Bays of the arena: bay 0 goes with the permit; the others are lent to leases that map their ports, and stay
 // lent while a run on them is in flight.
 #pragma once
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -47,6 +48,9 @@ class WorkerStream {
   // Nobody gets it any more; wakes a caller that waits for a reply (end of stream).
   void break_off();
   bool broken() const;
+  // An inference on it has ended well.
+  void note_served() { served_.store(true, std::memory_order_relaxed); }
+  bool served() const { return served_.load(std::memory_order_relaxed); }
 
   // ---- with the permit in hand ----
   uint64_t next_request_id() { return ++last_request_; }
@@ -67,6 +71,7 @@ class WorkerStream {
   const sched::Generation generation_;
   worker::FrameReader reader_;  // owned by the permit
   uint64_t last_request_;       // owned by the permit; no two lives of a worker share a number
+  std::atomic<bool> served_{false};
 
   mutable std::mutex mutex_;  // everything below
   Holder holder_ = Holder::kNone;

@@ -22,7 +22,10 @@ static void pipes_in_the_lock_folder_are_passed_over(void** state) {
   anelane_lane_options options = options_in(folder);
   (void)state;
   assert_int_equal(mkfifo(path_in(folder, "lane.json.next"), 0600), 0);
+  assert_int_equal(mkfifo(path_in(folder, "lane.crashes.json"), 0600), 0);
   assert_status(ANELANE_OK, anelane_lane_open(&options, in_ms(500), &lane, &err), &err);
+  write_tiny(path_in(folder, "tiny"), NULL);
+  load_into(lane, path_in(folder, "tiny"));
   close_lane(lane);
   unlink(path_in(folder, "lane.lock"));
   assert_int_equal(mkfifo(path_in(folder, "lane.lock"), 0600), 0);

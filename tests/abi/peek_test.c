@@ -47,8 +47,9 @@ static void what_is_seen_from_outside_is_what_the_lane_says(void** state) {
   (void)state;
   write_tiny(path_in(folder, "tiny"), NULL);
   peek(folder, outside);
-  assert_string_equal(
-      outside, "{\"held\":false,\"holder\":null,\"stale\":false,\"as_of_unix_ms\":null,\"lane\":null}");
+  assert_string_equal(outside,
+                      "{\"held\":false,\"holder\":null,\"stale\":false,\"as_of_unix_ms\":null,"
+                      "\"crash_loops\":[],\"lane\":null}");
   const anelane_lane lane = open_in(folder);
   const anelane_model model = load_into(lane, path_in(folder, "tiny"));
   embed_ids(model, 5);

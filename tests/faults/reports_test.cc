@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "host.h"
@@ -29,6 +30,9 @@ class Reports : public testing::Test {
   }
   void open(const std::string& fault, LaneFolder::Happens happens = LaneFolder::Happens::kWhenArmed) {
     faults_ = std::make_unique<LaneFolder>(place_.lane, fault, happens);
+    open_again();
+  }
+  void open_again() {
     anelane_lane_options options = options_in(place_);
     options.temp_dir = temp_.c_str();
     options.worker_path = faults_->worker().c_str();
@@ -78,6 +82,81 @@ TEST_F(Reports, F1_F10_AWorkerThatDiesAtEachEvaluationIsNotStartedForEver) {
   EXPECT_EQ(stats_of(lane_).restarts, restarts);
   EXPECT_EQ(stats_of(lane_).reserved_programs, 0u);
   close_lane(lane_);
+}
+
+// A host that gives up at the first crash and is started again by its system, over and over.
+class ReportsOfLives : public Reports {
+ protected:
+  anelane_status load(anelane_model* model) {
+    return anelane_model_load(lane_, place_.model.c_str(), nullptr, in_ms(kBoundMs), model, &err_);
+  }
+  // One that ends with a crash of its worker.
+  void live_and_crash() {
+    anelane_model model = {};
+    std::vector<float> row;
+    ASSERT_EQ(load(&model), ANELANE_OK) << text_of(err_);
+    faults_->arm();
+    EXPECT_EQ(embed_short(model, kBoundMs, &row, &err_), ANELANE_ENGINE_CRASHED);
+    close_lane(lane_);
+  }
+  anelane_error err_ = new_error();
+};
+
+TEST_F(ReportsOfLives, F10_L6_4_NoWorkersAreStartedForEverByAHostThatIsRestartedForEver) {
+  open("embed:die");
+  live_and_crash();
+  for (int life = 1; life < 5; ++life) {
+    open_again();
+    live_and_crash();
+  }
+  open_again();  // this life would do well, but nobody can know that
+  anelane_model model = {};
+  EXPECT_EQ(load(&model), ANELANE_ENGINE_CRASHED);
+  std::printf("%s\n", err_.message);
+  EXPECT_GT(err_.retry_after_ms, 0u);
+  EXPECT_LE(err_.retry_after_ms, 60'000u);
+  EXPECT_EQ(err_.error_class, ANELANE_TRANSIENT);
+  EXPECT_TRUE(says(err_, "load it again in " + std::to_string(err_.retry_after_ms) + " ms"));
+  EXPECT_TRUE(says(err_, place_.lane + "/lane.crashes.json"));
+  EXPECT_TRUE(children().empty()) << "no worker was started for it";
+  char peek[4096];
+  ASSERT_EQ(anelane_lane_peek(place_.lane.c_str(), peek, sizeof peek, nullptr, &err_), ANELANE_OK);
+  EXPECT_NE(std::string(peek).find("\"crash_loops\":[{\"model\":\"tiny\",\"crashes\":5,"), std::string::npos)
+      << peek;
+  const Place other = {place_.lane, place_.cache, folder_.file("other")};
+  ASSERT_TRUE(anelane::write_tiny_checkpoint(other.model).ok());
+  embed_well(load_tiny(lane_, other, "other"));  // another model is not concerned
+  close_lane(lane_);
+  // A book that nobody can read holds nothing; one that was taken away neither, at once.
+  open_again();
+  const std::string book = place_.lane + "/lane.crashes.json";
+  fs::rename(book, book + ".away");
+  std::ofstream(book) << "{\"models\":[";
+  ASSERT_EQ(load(&model), ANELANE_OK) << text_of(err_);
+  require(anelane_model_retire(model, in_ms(kBoundMs), &err_), "retire", err_);
+  fs::rename(book + ".away", book);
+  EXPECT_EQ(load(&model), ANELANE_ENGINE_CRASHED);
+  fs::remove(book);
+  ASSERT_EQ(load(&model), ANELANE_OK) << text_of(err_);
+  embed_well(model);
+  close_lane(lane_);
+}
+
+// Workers that are killed from outside, say: what works meanwhile is not held back for it.
+TEST_F(ReportsOfLives, F10_AModelThatServesInBetweenIsNotHeld) {
+  open("embed:die");
+  live_and_crash();
+  for (int life = 1; life < 12; ++life) {
+    open_again();
+    if (life % 4 == 3) {
+      anelane_model model = {};
+      ASSERT_EQ(load(&model), ANELANE_OK) << "life " << life << ": " << text_of(err_);
+      embed_well(model);
+      close_lane(lane_);
+      open_again();
+    }
+    live_and_crash();
+  }
 }
 
 size_t bytes_below(const std::string& folder) {

@@ -11,17 +11,18 @@ from tool_test import BUILD, DONE, REFUSED, USAGE, ToolCase
 WORKER_STEPS = ["system", "chip", "temp folder", "cache folder", "signature", "staging", "framework", "classes", "encodings", "engine",
                 "temp space",
                 "compile", "load", "run", "reload", "timings", "pool"]
-STEPS = ["library", "worker", *WORKER_STEPS, "lane", "mark"]
+STEPS = ["library", "worker", *WORKER_STEPS, "lane", "mark", "crash loops"]
 PROGRAM_STEPS = ["compile", "load", "run", "reload", "timings", "pool"]
 # On a system without Apple's framework and without signed programs.
 NOT_APPLICABLE = {"signature", "staging", "framework", "classes", "encodings", "mark"}
 
 
 class Doctor(ToolCase):
-    def doctor(self, *arguments, environment=None, cache=True):
+    def doctor(self, *arguments, environment=None, cache=True, lane=None):
         """(exit code, the JSON object, {step: what it says})."""
         folder = ["--cache-dir", self.make("cache")] if cache else []
-        code, out, err = self.tool("doctor", "--json", *folder, *arguments, environment=environment)
+        code, out, err = self.tool("doctor", "--json", "--lock-dir", lane or self.make("lane"), *folder, *arguments,
+                                   environment=environment)
         self.assertEqual(err, "")
         self.assertEqual(out.count("\n"), 1)
         report = json.loads(out)
@@ -73,7 +74,7 @@ class Doctor(ToolCase):
             self.assertEqual(self.doctor("--engine", "soft")[2][name]["detail"], "the Neural Engine is not asked for")
 
     def test_a_healthy_machine_in_text(self):
-        code, out, err = self.tool("doctor", "--cache-dir", self.make("cache"))
+        code, out, err = self.tool("doctor", "--cache-dir", self.make("cache"), "--lock-dir", self.make("lane"))
         self.assertEqual((code, err), (DONE, ""), out)
         lines = out.splitlines()
         self.assertEqual(len(lines), len(STEPS) + 1)
@@ -143,6 +144,24 @@ class Doctor(ToolCase):
         self.assertIn("anelane-worker 9.9.9+abc", steps["worker"]["detail"])
         steps = self.assert_failed(self.doctor(environment=self.worker_script("exit 3\n")), "worker")
         self.assertIn("ended with code 3", steps["worker"]["detail"])
+
+    def test_F10_models_whose_workers_keep_ending(self):
+        lane = self.make("lane with crashes")
+        self.write_crashes(lane, "bert", 5, held_s=40)
+        self.write_crashes(lane, "bad\x1b", 1)
+        code, report, steps = self.doctor("--engine", "soft", lane=lane)
+        self.assertEqual((code, report["passed"]), (REFUSED, False))
+        self.assertEqual([name for name, step in steps.items() if step["outcome"] == "failed"], ["crash loops"])
+        self.assertRegex(steps["crash loops"]["detail"], r"^bert: 5 workers ended before serving anything, none is started for "
+                                                         r"another (40|3\d) s; bad\x1b: 1 worker ended before serving anything$")
+        self.assertIn("lane.crashes.json", steps["crash loops"]["advice"])
+        text = self.tool("doctor", "--engine", "soft", "--cache-dir", self.make("cache"), "--lock-dir", lane)[1]
+        self.assertNotIn("\x1b", text)
+        os.remove(os.path.join(lane, "lane.crashes.json"))
+        self.write_crashes(lane, "bert", 4)  # none is held
+        self.assertEqual(self.doctor("--engine", "soft", lane=lane)[0], DONE)
+        self.write("lane with crashes/lane.crashes.json", b'{"models":[')
+        self.assertEqual(self.doctor("--engine", "soft", lane=lane)[2]["crash loops"]["detail"], "none")
 
     def test_a_worker_that_dies_in_a_step(self):
         """A crash of the framework ends the worker only, and is the failure of the step that it happened in."""

@@ -55,9 +55,19 @@ class Ps(ToolCase):
         none = os.path.join(self.temp, "none")
         code, out, _ = self.tool("ps", "--json", "--lock-dir", none)
         self.assertEqual((code, json.loads(out)), (DONE, {"held": False, "holder": None, "stale": False, "as_of_unix_ms": None,
-                                                          "lane": None}))
+                                                          "lane": None, "crash_loops": []}))
         self.assertFalse(os.path.exists(none))
         self.assertEqual(self.text(), "the lane is free\n")
+
+    def test_F10_models_whose_workers_keep_ending_are_shown_of_a_free_lane_too(self):
+        lane = self.make("lane with crashes")
+        self.write_crashes(lane, "bert", 5, held_s=40)
+        peek = json.loads(self.tool("ps", "--json", "--lock-dir", lane)[1])
+        (loop,) = peek["crash_loops"]
+        self.assertEqual((loop["model"], loop["crashes"]), ("bert", 5))
+        self.assertTrue(0 < loop["retry_after_ms"] <= 40_000, loop)
+        self.assertRegex(self.tool("ps", "--lock-dir", lane)[1], r"^the lane is free\nbert: 5 workers ended before serving anything, "
+                                                                 r"none is started for another \d+ s\n$")
 
     def test_a_working_lane(self):
         peek = self.hold()

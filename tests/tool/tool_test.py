@@ -53,6 +53,18 @@ class ToolCase(unittest.TestCase):
             f.write(content)
         return path
 
+    def write_crashes(self, lane, model, crashes, held_s=0):
+        """One more model in the lane's book of crashes (src/lane/crash_book.h), which crashed just now."""
+        path, now = os.path.join(lane, "lane.crashes.json"), int(time.time() * 1000)
+        models = []
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as f:
+                models = json.load(f)["models"]
+        models.append({"key": model, "name": model, "crashes_unix_ms": [now] * crashes,
+                       "held_until_unix_ms": held_s and now + held_s * 1000})
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump({"models": models}, f)
+
     def tool(self, *arguments, stdin=b"", environment=None):
         """(exit code, stdout, stderr)."""
         run = subprocess.run([TOOL, *arguments], input=stdin, capture_output=True, timeout=BOUND_S, check=False,

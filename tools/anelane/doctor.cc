@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "find_worker.h"
+#include "peek.h"
 #include "printable.h"
 #include "reference_encoder.h"
 #include "report.h"
@@ -43,6 +44,7 @@ class Doctor {
   void check_worker(DoctorStep* step);
   void check_lane(DoctorStep* step);
   void leave_mark(DoctorStep* step);
+  void check_crash_loops(DoctorStep* step);
   std::string worker_options() const;
 
   const DoctorFlags flags_;
@@ -164,6 +166,28 @@ void Doctor::leave_mark(DoctorStep* step) {
   step->detail = "thread mode may use the Neural Engine on this system";
 }
 
+// Of the user's lane, not of the one above: what programs met, now that everything is known to work or not.
+void Doctor::check_crash_loops(DoctorStep* step) {
+  const std::string folder = absolute_folder(flags_.lock_dir);
+  anelane_error err = new_error();
+  const std::string text = peek_lane(folder, &err);
+  if (text.empty()) {
+    char why[1024];
+    anelane_error_text(&err, why, sizeof why);
+    return fail(step, why, "make the lane's folder readable");
+  }
+  bool held = false;
+  for (const CrashLoop& loop : crash_loops(text)) {
+    step->detail += (step->detail.empty() ? "" : "; ") + words(loop);
+    held = held || loop.wait_ms > 0;
+  }
+  if (step->detail.empty()) step->detail = "none";
+  if (held)
+    fail(step, step->detail,
+         "look at the log of the program that loads it; once the cause is mended, wait, or remove "
+         "lane.crashes.json from the lane's folder");
+}
+
 int Doctor::run() {
   step("library", [this](DoctorStep* s) { check_library(s); });
   step("worker", [this](DoctorStep* s) { check_worker(s); });
@@ -182,6 +206,7 @@ int Doctor::run() {
     add({"mark", "not reached", {}, {}, 0});
   else
     step("mark", [this](DoctorStep* s) { leave_mark(s); });
+  step("crash loops", [this](DoctorStep* s) { check_crash_loops(s); });
   if (flags_.json) {
     ordered_json out = {{"version", anelane_version()}, {"passed", !failed_}};
     out["engine"] = end.engine.empty() ? ordered_json() : ordered_json(end.engine);

@@ -10,7 +10,7 @@ namespace anelane_tool {
 
 struct DoctorFlags {
   anelane_engine engine = ANELANE_ENGINE_AUTO;
-  std::string cache_dir, temp_dir;
+  std::string cache_dir, temp_dir, lock_dir;
   std::optional<uint64_t> temp_space_min;  // bytes
   bool count_pool = false;
   bool json = false;

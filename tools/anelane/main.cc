@@ -204,6 +204,8 @@ int run(int argc, char** argv) {
   doctor_command
       ->add_option("--temp-dir", doctor.temp_dir, "Folder for temporary files (default: the system's)")
       ->type_name("DIR");
+  doctor_command->add_option("--lock-dir", doctor.lock_dir,
+                             "Folder of the lane whose crash loops are shown (default: per user)");
   add_number(doctor_command, "--temp-space-min", "bytes", &doctor.temp_space_min,
              "Free bytes that a compile needs there (default: 512 MiB)");
   doctor_command->add_flag("--count-pool", doctor.count_pool,

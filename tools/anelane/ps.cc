@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "describe.h"
+#include "peek.h"
+#include "printable.h"
 #include "report.h"
 #include "session.h"
 
@@ -142,18 +144,9 @@ void print_lane(const json& peek) {
 
 int run_ps(const PsFlags& flags) {
   const std::string lock_dir = absolute_folder(flags.lock_dir);
-  const char* folder = lock_dir.empty() ? nullptr : lock_dir.c_str();
   anelane_error err = new_error();
-  std::string text;
-  // Read whole: what is too long for the buffer gets longer only by what changes in between.
-  for (size_t len = 4096; text.size() < len;) {
-    text.assign(2 * len, '\0');
-    if (anelane_lane_peek(folder, text.data(), text.size(), &len, &err) != ANELANE_OK) return report(err);
-    if (len < text.size()) {
-      text.resize(len);
-      break;
-    }
-  }
+  const std::string text = peek_lane(lock_dir, &err);
+  if (text.empty()) return report(err);
   if (flags.json) {
     std::puts(text.c_str());
     return finish_output();
@@ -163,6 +156,7 @@ int run_ps(const PsFlags& flags) {
     print_lane(peek);
   else
     std::puts(free_lane(lock_dir).c_str());
+  for (const CrashLoop& loop : crash_loops(text)) std::puts(printable(words(loop)).c_str());
   return finish_output();
 }
 
