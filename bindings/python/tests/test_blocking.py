@@ -10,7 +10,7 @@ import unittest.mock
 from support import BOUND_S, LaneCase, children, numpy
 
 import anelane
-from anelane import _blocking, _library
+from anelane import _blocking, _library, _vectors
 
 QUICK, SLOW = 2**40, -1  # what a way of calling knows of sizes
 IDS = [2, 40, 3]
@@ -111,12 +111,13 @@ class Blocking(LaneCase):
     def test_a_timeout_beyond_the_slice_is_kept(self):
         for name, way, call in self.calls():
             way.upto = QUICK
+            timeout = numpy.array(0.3)  # a number that could be changed in place
             with self.subTest(name), self.watched() as called, self.standing_still(BOUND_S):
                 begun = time.monotonic()
                 with self.assertRaises(anelane.DeadlineExceededError):
-                    call(timeout=0.3)
+                    call(timeout=timeout)
                 self.assertGreaterEqual(time.monotonic() - begun, 0.3)
-                self.assertEqual(called, [name, "start_" + name])
+                self.assertEqual((called, timeout), ([name, "start_" + name], 0.3))
 
     def test_ctrl_c_ends_both(self):
         def interrupt(*_):
@@ -144,6 +145,29 @@ class Blocking(LaneCase):
             with self.assertRaises(anelane.InvalidArgumentError):
                 self.model.embed([])
         self.assertEqual(called, ["embed", "embed_texts"])
+
+    def test_what_is_refused_gets_no_room(self):
+        """A million texts, say, of which one is too long."""
+        self.model._embed.upto = self.model._embed_texts.upto = SLOW
+        for kind in (_vectors.ArrayRows, _vectors.PlainRows):
+            with unittest.mock.patch.object(kind, "__init__", side_effect=AssertionError("made room")):
+                for call in (self.model.embed, self.model.embed_rows):
+                    with self.subTest(call.__name__), self.assertRaises(anelane.SequenceTooLongError):
+                        call(["one", "two " * 300])
+                for call in (self.model.embed_ids, self.model.embed_ids_rows):
+                    with self.subTest(call.__name__), self.assertRaises(anelane.SequenceTooLongError):
+                        call([IDS, [2] * 300])
+
+    def test_an_out_that_does_not_fit_is_refused_before_anything_runs(self):
+        for upto in (SLOW, QUICK):
+            self.model._embed.upto = self.model._embed_texts.upto = upto
+            with self.watched() as called:
+                for out in (numpy.zeros((1, 64), numpy.float64), numpy.zeros((2, 64), numpy.float32), bytearray(256)):
+                    with self.assertRaises(anelane.InvalidArgumentError):
+                        self.model.embed(["one"], out=out)
+                    with self.assertRaises(anelane.InvalidArgumentError):
+                        self.model.embed_ids([IDS], out=out)
+            self.assertEqual(called, [])
 
 
 if __name__ == "__main__":

@@ -83,14 +83,15 @@ class Paced:
         self._library, self._blocking, self._start = c, name, "start_" + name
         self.upto = -1
 
-    def __call__(self, given: tuple[Any, ...], size: int, place: Place[T], timeout: float | None, retry: Retry = False) -> T:
-        """`given`: its arguments before those of the place."""
+    def __call__(self, given: tuple[Any, ...], size: int, make: Callable[[], Place[T]], timeout: float | None,
+                 retry: Retry = False) -> T:
+        """`given`: its arguments before those of the place, which `make` makes."""
         if retry is not False:
-            return retried(retry, lambda: self(given, size, place, timeout))
+            return retried(retry, lambda: self(given, size, make, timeout))
         bare = self._library.bare
         begun = bare.now_ns()
         if size <= self.upto:
-            scratch, until = lend(), begun + SLICE_NS
+            place, scratch, until = make(), lend(), begun + SLICE_NS
             deadline = until + 1 if timeout is None else deadline_after(timeout)
             scratch.number.value = min(until, deadline)
             status = getattr(bare, self._blocking)(*given, *place.arguments, scratch.number, scratch.at_error)
@@ -101,8 +102,8 @@ class Paced:
             if deadline <= until or status not in _NOT_YET:
                 raise self._library.error_from(scratch.error)
             if timeout is not None:
-                timeout -= (bare.now_ns() - begun) / 1e9
-        result = run_to_end(self._library, partial(getattr(bare, self._start), *given), lambda: place.take, timeout)
+                timeout = timeout - (bare.now_ns() - begun) / 1e9  # not in place: it may be a caller's array
+        result = run_to_end(self._library, partial(getattr(bare, self._start), *given), lambda: make().take, timeout)
         self._learn(size, bare.now_ns() - begun)
         return result
 

@@ -21,7 +21,7 @@ from ._retry import Retry
 from ._scratch import Scratch, give_back, lend
 from ._tensors import Layout
 from ._types import ModelInfo, Port, StrPath
-from ._vectors import ArrayRows, PlainRows, array_room, c_texts, c_tokens, plain_room
+from ._vectors import PlainRows, array_rows, c_texts, c_tokens
 
 if TYPE_CHECKING:
     from ._lane import Lane
@@ -101,7 +101,7 @@ class Model:
         `item` and `limit`).
         """
         table, count, size = c_texts(texts)
-        given, rows = (self._handle, table, ctypes.c_size_t(count)), ArrayRows(count, self._dim, out)
+        given, rows = (self._handle, table, ctypes.c_size_t(count)), array_rows(count, self._dim, out)
         return self._embed_texts(given, size, rows, timeout, retry)
 
     def embed_ids(self, items: Sequence[Ids], *, out: FloatArray | None = None, timeout: float | None = None,
@@ -109,41 +109,44 @@ class Model:
         """The same from token ids: lists, array.arrays or NumPy arrays, one for each vector. int32 arrays are not copied
         on this side."""
         table, count, size, _kept = c_tokens(items)
-        given, rows = (self._handle, table, ctypes.c_size_t(count)), ArrayRows(count, self._dim, out)
+        given, rows = (self._handle, table, ctypes.c_size_t(count)), array_rows(count, self._dim, out)
         return self._embed(given, size, rows, timeout, retry)
 
     def embed_rows(self, texts: Sequence[str], *, timeout: float | None = None, retry: Retry = False) -> list[array[float]]:
         """embed() without NumPy: an array.array of 32-bit floats for each text."""
         table, count, size = c_texts(texts)
-        given, rows = (self._handle, table, ctypes.c_size_t(count)), PlainRows(count, self._dim)
+        given, rows = (self._handle, table, ctypes.c_size_t(count)), partial(PlainRows, count, self._dim)
         return self._embed_texts(given, size, rows, timeout, retry)
 
     def embed_ids_rows(self, items: Sequence[Ids], *, timeout: float | None = None,
                        retry: Retry = False) -> list[array[float]]:
         """embed_ids() without NumPy."""
         table, count, size, _kept = c_tokens(items)
-        given, rows = (self._handle, table, ctypes.c_size_t(count)), PlainRows(count, self._dim)
+        given, rows = (self._handle, table, ctypes.c_size_t(count)), partial(PlainRows, count, self._dim)
         return self._embed(given, size, rows, timeout, retry)
 
     def start_embed(self, texts: Sequence[str], *, out: FloatArray | None = None,
                     timeout: float | None = None) -> Operation[FloatArray]:
         """embed() without waiting: await it. `out` is written when the result is taken."""
         table, count, _size = c_texts(texts)
-        room = array_room(count, self._dim, out)
-        return Operation(partial(self._library.bare.start_embed_texts, self._handle, table, ctypes.c_size_t(count)), room, timeout, self)
+        start = partial(self._library.bare.start_embed_texts, self._handle, table, ctypes.c_size_t(count))
+        rows = array_rows(count, self._dim, out)
+        return Operation(start, lambda: rows().take, timeout, self)
 
     def start_embed_ids(self, items: Sequence[Ids], *, out: FloatArray | None = None,
                         timeout: float | None = None) -> Operation[FloatArray]:
         """embed_ids() without waiting: await it."""
         table, count, _size, _kept = c_tokens(items)
-        room = array_room(count, self._dim, out)
-        return Operation(partial(self._library.bare.start_embed, self._handle, table, ctypes.c_size_t(count)), room, timeout, self)
+        start = partial(self._library.bare.start_embed, self._handle, table, ctypes.c_size_t(count))
+        rows = array_rows(count, self._dim, out)
+        return Operation(start, lambda: rows().take, timeout, self)
 
     def start_embed_rows(self, texts: Sequence[str], *, timeout: float | None = None) -> Operation[list[array[float]]]:
         """embed_rows() without waiting: await it."""
         table, count, _size = c_texts(texts)
-        room = plain_room(count, self._dim)
-        return Operation(partial(self._library.bare.start_embed_texts, self._handle, table, ctypes.c_size_t(count)), room, timeout, self)
+        start = partial(self._library.bare.start_embed_texts, self._handle, table, ctypes.c_size_t(count))
+        rows = partial(PlainRows, count, self._dim)
+        return Operation(start, lambda: rows().take, timeout, self)
 
     # ---- shapes ----
     def ports(self, shape: int) -> list[Port]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import ctypes
 import struct
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ctypes import byref
+from functools import partial
 from typing import TYPE_CHECKING, Any, Union
 
 from . import _abi, errors
-from ._blocking import Room
 from ._buffers import address_of, memmove, pinned
 from ._library import Library, check
 from ._numpy import need_numpy, numpy
@@ -30,7 +30,8 @@ assert ctypes.sizeof(_abi.anelane_tokens) == 16
 _pack_one_item = struct.Struct("=2Q").pack
 _WITHOUT = "embed() (embed_rows() does without)"
 _NO_STRIDE = ctypes.c_size_t(0)  # rows lie one after the other
-# The size of a call (_blocking.Pace) is in tokens, about: what is short is padded, and of texts only the bytes are known.
+_ZERO = array("f", (0,))
+# The size of a call (_blocking.Paced) is in tokens, about: what is short is padded, and of texts only the bytes are known.
 _ITEM_TOKENS, _TOKEN_BYTES = 32, 4
 _INT32, _FLOAT32 = (None, None) if numpy is None else (numpy.dtype(numpy.int32), numpy.dtype(numpy.float32))
 
@@ -73,8 +74,8 @@ def _refusal(texts: Sequence[str]) -> errors.Error:
 
 
 def c_tokens(items: Sequence[Ids]) -> tuple[bytes, int, int, list[Any]]:
-    """An anelane_tokens[], how many there are, the size of them all, and for each item what has to live as long. The table is pairs of address and count as plain
-    numbers, which is the same in memory and quicker than structs with pointers."""
+    """An anelane_tokens[], how many there are, the size of them all, and for each item what has to live as long. The table is
+    pairs of address and count as plain numbers, which is the same in memory and quicker than structs with pointers."""
     words: list[int] = []
     kept = [_lay_out(item, ids, words) for item, ids in enumerate(items)]
     table = _pack_one_item(*words) if len(words) == 2 else array("Q", words).tobytes()
@@ -120,8 +121,6 @@ class ArrayRows:
     __slots__ = ("_out", "_whole", "_bytes", "arguments")
 
     def __init__(self, rows: int, dim: int, out: FloatArray | None) -> None:
-        if numpy is None:
-            need_numpy(_WITHOUT)
         self._out, self._bytes = out, rows * dim * 4
         if out is None:
             self._whole = whole = numpy.empty((rows or 1, dim or 1), _FLOAT32)
@@ -154,7 +153,7 @@ class PlainRows:
 
     def __init__(self, rows: int, dim: int) -> None:
         self._rows, self._dim = rows, dim
-        self._whole = array("f", bytes((rows * dim or 1) * 4))
+        self._whole = _ZERO * (rows * dim or 1)
         self.arguments = (byref(pinned(self._whole)), _NO_STRIDE, None)
 
     def take(self, c: Library, op: _abi.anelane_op, scratch: Scratch) -> list[array[float]]:
@@ -172,19 +171,17 @@ def _copy_floats(c: Library, op: _abi.anelane_op, scratch: Scratch, to: Any, siz
     memmove(to, scratch.data, ctypes.c_size_t(size))
 
 
-def array_room(rows: int, dim: int, out: FloatArray | None) -> Room[FloatArray]:
-    """Makes ArrayRows when the vectors are there; an `out` that does not fit is refused now."""
-    need_numpy(_WITHOUT)
+def array_rows(rows: int, dim: int, out: FloatArray | None) -> Callable[[], ArrayRows]:
+    """Makes ArrayRows when they are needed; an `out` that does not fit is refused now."""
+    if numpy is None:
+        need_numpy(_WITHOUT)
     if out is not None:
         _check_out(out, rows, dim)
-    return lambda: ArrayRows(rows, dim, out).take
-
-
-def plain_room(rows: int, dim: int) -> Room[list[array[float]]]:
-    return lambda: PlainRows(rows, dim).take
+    return partial(ArrayRows, rows, dim, out)
 
 
 def _check_out(out: FloatArray, rows: int, dim: int) -> None:
-    if (not isinstance(out, need_numpy(_WITHOUT).ndarray) or out.dtype != _FLOAT32 or out.shape != (rows, dim)
+    """Again where it is pinned: it may be another since the call began."""
+    if (not isinstance(out, numpy.ndarray) or out.dtype != _FLOAT32 or out.shape != (rows, dim)
             or not out.flags.writeable):
         raise errors.make(errors.INVALID_ARGUMENT, f"out is not a writable float32 array of shape ({rows}, {dim})")
