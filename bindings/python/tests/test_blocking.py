@@ -34,7 +34,7 @@ class Blocking(LaneCase):
         yield "embed_texts", texts, lambda **given: b"".join(row.tobytes() for row in self.model.embed_rows(["one", "2"], **given))
         yield "embed", ids, lambda **given: self.model.embed_ids([IDS, IDS], **given).tobytes()
         yield "embed", ids, lambda **given: self.model.embed_ids_rows([IDS], **given)[0].tobytes()
-        yield "run", self.model._run, lambda **given: self.lease.run(self.inputs, **given)["z00_y"].tobytes()
+        yield "run", self.model._layout(128).run, lambda **given: self.lease.run(self.inputs, **given)["z00_y"].tobytes()
 
     @contextlib.contextmanager
     def watched(self):
@@ -90,6 +90,14 @@ class Blocking(LaneCase):
             way.upto = size
             self.model.embed_ids([IDS, IDS, IDS])
         self.assertEqual(called, ["start_embed", "embed", "start_embed"])
+
+    def test_each_shape_is_quick_by_itself(self):
+        self.lease.run(self.inputs)
+        self.model._layout(128).run.upto = SLOW
+        self.model._layout(256).run.upto = QUICK
+        with self.watched() as called:
+            self.lease.run(self.inputs)
+        self.assertEqual(called, ["start_run"])
 
     def test_what_it_learns(self):
         way, quick = _blocking.Paced(_library.library(), "embed"), 1_000_000

@@ -56,7 +56,7 @@ class Leases(LaneCase):
             self.assertEqual(op.result(BOUND_S)["z00_y"].tobytes(), y.tobytes())
 
     def test_results_are_nobody_elses(self):
-        self.model._run.upto = 128
+        self.model._layout(128).run.upto = 0
         first = self.right()
         kept = first.copy()
         self.lease.run({0: -self.x, 1: self.mask})

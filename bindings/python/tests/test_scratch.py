@@ -127,7 +127,7 @@ class Scratch(LaneCase):
         patches = {name: watched(name, getattr(bare, name)) for name in bare.NAMES}
         with unittest.mock.patch.multiple(bare, **patches), anelane.Tokenizer(self.tiny) as tokenizer:
             for timeout, upto in ((None, -1), (BOUND_S, -1), (None, 2**40), (BOUND_S, 2**40)):
-                for way in (self.model._run, self.model._embed, self.model._embed_texts):
+                for way in (self.model._layout(128).run, self.model._embed, self.model._embed_texts):
                     way.upto = upto  # as an operation, and at once
                 self.model.embed(["a", "b"], timeout=timeout)
                 self.model.embed_rows(["a"], timeout=timeout)

@@ -103,7 +103,7 @@ class Lease:
                   scratch.error)
             give_back(scratch)
             return {layout.port(key).name: mapped for key, mapped in outputs.items()}
-        return self._model._run((self._handle, tensors, count), self.shape, partial(Outputs, layout), timeout)
+        return layout.run((self._handle, tensors, count), 0, partial(Outputs, layout), timeout)
 
     def start_run(self, inputs: Mapping[int | str, Tensor], *, timeout: float | None = None) -> Operation[dict[str, Any]]:
         """run() without waiting: await it."""

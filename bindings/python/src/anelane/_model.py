@@ -77,7 +77,6 @@ class Model:
         self._retired = False
         self._dim = 0
         self._layouts: dict[int, Layout] = {}  # what it said of a shape holds as long as it lives
-        self._run = Paced(self._library, "run")  # its sizes are shapes
         self._embed, self._embed_texts = Paced(self._library, "embed"), Paced(self._library, "embed_texts")
 
     @property
@@ -164,7 +163,7 @@ class Model:
     def _layout(self, shape: int) -> Layout:
         layout = self._layouts.get(shape)
         if layout is None:
-            layout = self._layouts[shape] = Layout(self.ports(shape))
+            layout = self._layouts[shape] = Layout(self._library, self.ports(shape))
         return layout
 
     def predict(self, shape: int) -> float:

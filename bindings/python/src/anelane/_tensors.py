@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _abi, errors
+from ._blocking import Paced
 from ._buffers import address_of, memmove, pinned
 from ._library import Library, check
 from ._mapping import MappedPort, plain_array
@@ -33,9 +34,10 @@ class _Plan:
 
 
 class Layout:
-    """The ports of one shape, by index and by name."""
+    """The ports of one shape, by index and by name, and how runs of it are called."""
 
-    def __init__(self, ports: Sequence[Port]) -> None:
+    def __init__(self, c: Library, ports: Sequence[Port]) -> None:
+        self.run = Paced(c, "run")  # all of one size; of programs, a larger shape may be the quicker one
         self.ports = tuple(ports)
         self._plans: dict[int | str, _Plan] = {}
         for port in ports:
