@@ -171,6 +171,16 @@ class Processes(LaneCase):
         "running operations": "ops = [model.start_embed_rows(['x']) for _ in range(50)]",
         "waiting threads": "import threading; [threading.Thread(target=model.embed_rows, args=(['x'] * 50,), daemon=True).start() "
                            "for _ in range(4)]",
+        "a run whose worker has to be killed": """
+import glob, os, signal, threading, time
+lease = model.lease(128)
+ports = {port.name: lease.map(port.name) for port in lease.ports}
+output = {name: ports.pop(name) for name in list(ports)[2:]}
+for children in glob.glob("/proc/self/task/*/children"):
+    for pid in open(children).read().split():
+        os.kill(int(pid), signal.SIGSTOP)
+threading.Thread(target=lease.run, args=(ports,), kwargs={"outputs": output}, daemon=True).start()
+time.sleep(0.1)""",
         "a callback at the end": "ops = [model.start_embed_rows(['x']) for _ in range(50)]; "
                                  "[op.add_done_callback(lambda o: None) for op in ops]",
         "an exception": "lease = model.lease(128); array = lease.map(0).memory; raise SystemExit(3)",

@@ -75,7 +75,7 @@ class Library:
 
     def error_from(self, error: _abi.anelane_error) -> errors.Error:
         """The exception that says what *error says."""
-        if self.exiting and error.status == _abi.ANELANE_CLOSED:
+        if self.exiting:
             _park()
         line = ctypes.create_string_buffer(1024)
         self.error_text(ctypes.byref(error), line, len(line))
@@ -97,8 +97,8 @@ class Library:
 
 
 def _park() -> None:
-    """A daemon thread that still waits when the interpreter ends shall not wake up to an error, which would be printed: it
-    sleeps until it is gone. Not the main thread, and not threads of the library."""
+    """A daemon thread that still calls when the interpreter ends shall not wake up to an error (CLOSED, or of a worker, lease or
+    model that is gone), which would be printed: it sleeps until it is gone. Not the main thread, and not threads of the library."""
     thread = threading.current_thread()
     if thread is not threading.main_thread() and not isinstance(thread, threading._DummyThread):
         while True:
