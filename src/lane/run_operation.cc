@@ -26,6 +26,13 @@ Status too_late() {
                "the run did not end before the deadline; its late result is dropped");
 }
 
+// A closing lane ends its workers too.
+Status worker_ended(const PinnedRun& run) {
+  if (run.model()->lane->closing()) return run.model()->lane->closed_status();
+  return run.model()->with_names(error(Code::kEngineCrashed, "the worker ended; take a new lease"),
+                                 run.rung());
+}
+
 worker::RunBody run_body(const PinnedRun& run) {
   worker::RunBody body;
   body.shape = run.shape();
@@ -94,9 +101,7 @@ Result<std::shared_ptr<PinnedRun>> PinnedRun::make(const LeaseId& lease) {
   if (!core->gates[lease.rung].lease_more(epoch)) return expired();
   run->epoch_ = epoch;
   if (core->leases[lease.rung].find(lease.record, lease.generation) == nullptr) return expired();
-  if (!run->stream_)
-    return run->model_->with_names(error(Code::kEngineCrashed, "the worker ended; take a new lease"),
-                                   lease.rung);
+  if (!run->stream_) return worker_ended(*run);
   const int32_t bay = record->bay_of(lease.generation);
   if (bay >= 0 && run->stream_->hold_bay(bay)) run->bay_ = bay;
   run->ports_ = port_layouts(run->model_->summary, run->shape());
@@ -176,9 +181,7 @@ Status run_here(const std::shared_ptr<PinnedRun>& run, const std::vector<RunTens
                 const std::vector<RunTensor>& out, uint64_t deadline_ns) {
   WorkerStream& stream = *run->stream();
   if (!stream.try_take_for_caller()) {
-    if (stream.broken())
-      return run->model()->with_names(error(Code::kEngineCrashed, "the worker ended; take a new lease"),
-                                      run->rung());
+    if (stream.broken()) return worker_ended(*run);
     auto op = std::make_shared<RunOperation>(run, in, false, deadline_ns);
     if (!op->start()) return run->model()->lane->closed_status();
     op->wait(UINT64_MAX);  // its own deadline ends it
@@ -225,6 +228,7 @@ Status run_here(const std::shared_ptr<PinnedRun>& run, const std::vector<RunTens
     model->lane->loop().post([model, generation = stream.generation(), status] {
       model->lane->driver().fault(model, generation, status);
     });
+  if (fault && model->lane->closing()) return model->lane->closed_status();
   return model->with_names(std::move(status), run->rung());
 }
 

@@ -2,6 +2,7 @@
  * bits, every wrong tensor refused by name, expiry, eviction never under a lease. A tiny model keeps it
  * quick. */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,6 @@ static int set_up(void** state) {
 
 static int tear_down(void** state) {
   (void)state;
-  close_lane(lane);
   remove_folder(folder);
   return 0;
 }
@@ -225,6 +225,35 @@ static void l3_2_a_lease_without_a_run_expires(void** state) {
   free_tensors(tensors);
 }
 
+struct blocked_run {
+  anelane_lease lease;
+  anelane_tensor tensors[PORTS_MAX];
+  anelane_status status;
+};
+
+static void* run_until_it_ends(void* argument) {
+  struct blocked_run* run = argument;
+  run->status =
+      anelane_run(run->lease, run->tensors, inputs, run->tensors + inputs, 1, ANELANE_NO_DEADLINE, NULL);
+  return NULL;
+}
+
+/* And not that its worker ended, which it does with the lane. */
+static void a_run_on_the_wire_is_told_of_the_close(void** state) {
+  struct blocked_run run = {.status = ANELANE_OK};
+  pthread_t thread;
+  (void)state;
+  run.lease = lease_shape();
+  make_tensors(run.tensors);
+  kill(only_child(), SIGSTOP);
+  assert_int_equal(pthread_create(&thread, NULL, run_until_it_ends, &run), 0);
+  nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+  close_lane(lane);
+  pthread_join(thread, NULL);
+  assert_int_equal(run.status, ANELANE_CLOSED);
+  free_tensors(run.tensors);
+}
+
 static void predict_is_zero_for_a_resident_shape(void** state) {
   anelane_error err = NEW_ERROR();
   uint64_t ms = 77;
@@ -257,6 +286,7 @@ int main(void) {
       cmocka_unit_test(l5_4_a_deadline_that_has_passed_stops_a_run),
       cmocka_unit_test(l3_2_a_lease_without_a_run_expires),
       cmocka_unit_test(predict_is_zero_for_a_resident_shape),
+      cmocka_unit_test(a_run_on_the_wire_is_told_of_the_close), /* the last: it closes the lane */
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }
