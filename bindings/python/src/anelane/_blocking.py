@@ -2,7 +2,7 @@
 
 A call is an operation that is waited for in slices; whatever ends the wait early cancels it. What is known to be quick is one
 call into C instead, which costs less and is bounded by a slice. If it has not ended by then (the engine is busy with others'
-work, or the shape was evicted), it is given up and made again as an operation. Threads: any.
+work, or the shape was evicted), it is given up and made again as an operation, which a retire in between refuses. Threads: any.
 """
 from __future__ import annotations
 

@@ -200,7 +200,8 @@ class Model:
     # ---- the end of its life ----
     def retire(self, *, timeout: float | None = None) -> None:
         """Takes no new work, lets running work end, ends the worker. After `timeout` it goes on without the caller
-        (DeadlineExceededError)."""
+        (DeadlineExceededError). A blocking embed of another thread that takes longer than such calls did may be begun anew
+        meanwhile: that is new work, and gets RetiredError."""
         self._retired = True
         run_to_end(self._library, partial(self._library.start_retire, self._handle), nothing, timeout)
 
