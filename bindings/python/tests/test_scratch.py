@@ -1,5 +1,6 @@
 """What warm calls use again: nobody ever meets what another call left, in whatever order calls nest, overlap and fail."""
 import ctypes
+import os
 import signal
 import sys
 import threading
@@ -108,6 +109,50 @@ class Scratch(LaneCase):
                 self.assertNotEqual(released, [0])
                 self.assertEqual(_scratch._spare, [])
         self.call(0)
+
+    def test_an_interrupt_before_any_line_leaves_no_operation(self):
+        """Before Python 3.11, signal handlers run between nearly any two."""
+        bare, package = _library.library().bare, os.path.dirname(anelane.__file__)
+        started, released, left = [], [], [0]
+
+        def start(*arguments, real=bare.start_embed_texts):
+            status = real(*arguments)
+            started.append(arguments[-2]._obj.bits)
+            return status
+
+        def release(op, real=bare.op_release):
+            released.append(op.bits)
+            real(op)
+
+        def trace(frame, event, _):
+            if not frame.f_code.co_filename.startswith(package):
+                return None
+            if event == "line":
+                left[0] -= 1
+                if left[0] == 0:
+                    raise KeyboardInterrupt
+            return trace
+
+        def interrupted(before):
+            """Whether the call was, before its line of that number."""
+            left[0] = before
+            self.model._embed_texts.upto = -1
+            others = sys.gettrace()
+            sys.settrace(trace)
+            try:
+                self.model.embed_rows(["hello"])
+            except KeyboardInterrupt:
+                return True
+            finally:
+                sys.settrace(others)
+            return False
+
+        line = 1
+        with unittest.mock.patch.multiple(bare, start_embed_texts=start, op_release=release):
+            while interrupted(line):
+                line += 1
+        self.assertGreater(len(started), 10)
+        self.assertEqual(set(started) - set(released), set())
 
     def test_the_library_gets_no_plain_numbers(self):
         """They would be cut to 32 bits."""

@@ -63,12 +63,12 @@ def run_to_end(c: Library, start: Start, room: Room[T], timeout: float | None = 
         if bare.op_wait(op, scratch.number, None) != 0:  # the first slice, without ado
             wait(c, op, _abi.ANELANE_NO_DEADLINE, scratch.error)
         result = take(c, op, scratch)
+        bare.op_release(op)
     except BaseException:
         if op.bits:
             bare.op_cancel(op)
-            bare.op_release(op)
+            bare.op_release(op)  # again: nothing
         raise
-    bare.op_release(op)
     give_back(scratch)
     return result
 
