@@ -305,7 +305,8 @@ static void f16_progress_names_layer_of_layers(void** state) {
                 anelane_model_load(lane, path_in(folder, "tiny"), &options, in_ms(BOUND_MS), &other, &err),
                 &err);
   assert_status(ANELANE_OK, anelane_admit(other, 256, in_ms(BOUND_MS), &err), &err);
-  for (int i = 0; i < 2000 && progress.last < 2; i++) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+  for (const uint64_t end = in_ms(BOUND_MS); progress.last < 2 && anelane_now_ns() < end;)
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
   assert_true(progress.calls >= 1);
   assert_int_equal(progress.shape, 256);
   assert_int_equal(progress.layers, 2);

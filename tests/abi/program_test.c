@@ -199,7 +199,7 @@ static void after_a_crash_the_programs_are_loaded_again(void** state) {
   const pid_t worker = only_child();
   kill(worker, SIGKILL);
   /* A run may still be answered with the crash; after that the new worker serves. */
-  for (int i = 0; i < 200; i++) {
+  for (const uint64_t end = in_ms(BOUND_MS); anelane_now_ns() < end;) {
     anelane_lease lease;
     if (anelane_lease_acquire(model, 64, in_ms(BOUND_MS), &lease, &err) == ANELANE_OK) {
       anelane_lease_release(lease);
@@ -284,7 +284,7 @@ static void files_that_changed_since_the_load_are_refused_for_good(void** state)
   kill(children[0] == other ? children[1] : children[0], SIGKILL);
   /* Until its replacements have failed often enough, the crash itself is told, or the shape is there still.
    */
-  for (int i = 0; i < 2000 && status != ANELANE_MODEL_INVALID; i++) {
+  for (const uint64_t end = in_ms(BOUND_MS); status != ANELANE_MODEL_INVALID && anelane_now_ns() < end;) {
     status = anelane_lease_acquire(changed, 64, in_ms(BOUND_MS), &lease, &err);
     if (status == ANELANE_OK) anelane_lease_release(lease);
     nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);

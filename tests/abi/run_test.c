@@ -11,7 +11,7 @@
 #include "fixtures.h"
 #include "support.h"
 
-enum { SHAPE = 128, PORTS_MAX = 8 };
+enum { SHAPE = 128, PORTS_MAX = 8, LEASE_MAX_MS = 700 };
 
 static char* folder;
 static anelane_lane lane;
@@ -26,7 +26,7 @@ static int set_up(void** state) {
   folder = make_folder();
   write_tiny(path_in(folder, "tiny"), NULL);
   options = options_in(folder);
-  options.lease_max_ms = 700;
+  options.lease_max_ms = LEASE_MAX_MS;
   assert_status(ANELANE_OK, anelane_lane_open(&options, in_ms(BOUND_MS), &lane, &err), &err);
   model = load_into(lane, path_in(folder, "tiny"));
   for (int i = 0; i < PORTS_MAX; i++) ports[i].struct_size = sizeof ports[i];
@@ -203,22 +203,33 @@ static void l5_4_a_deadline_that_has_passed_stops_a_run(void** state) {
   free_tensors(tensors);
 }
 
+/* Of two leases one is run again and again, each time within its time; true: the other one has expired, and
+ * it has not. */
+static bool only_the_idle_one_expires(anelane_tensor* tensors, uint64_t ms) {
+  anelane_error err = NEW_ERROR();
+  const anelane_lease used = lease_shape(), idle = lease_shape();
+  anelane_status of_used = ANELANE_OK;
+  for (const uint64_t end = in_ms(ms); of_used == ANELANE_OK && anelane_now_ns() < end;) {
+    nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+    of_used = anelane_run(used, tensors, inputs, tensors + inputs, 1, in_ms(BOUND_MS), &err);
+  }
+  const anelane_status of_idle =
+      anelane_run(idle, tensors, inputs, tensors + inputs, 1, in_ms(BOUND_MS), &err);
+  assert_true(of_used == ANELANE_OK || of_used == ANELANE_LEASE_EXPIRED);
+  assert_true(of_idle == ANELANE_OK || of_idle == ANELANE_LEASE_EXPIRED);
+  anelane_lease_release(idle);
+  anelane_lease_release(used);
+  return of_used == ANELANE_OK && of_idle == ANELANE_LEASE_EXPIRED;
+}
+
 static void l3_2_a_lease_without_a_run_expires(void** state) {
   anelane_tensor tensors[PORTS_MAX];
   anelane_error err = NEW_ERROR();
-  const anelane_lease used = lease_shape(), idle = lease_shape();
+  uint64_t tries = 1;
   (void)state;
   make_tensors(tensors);
-  for (int i = 0; i < 6; i++) { /* 1.2 s in all; each run starts the time anew */
-    nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
-    assert_status(ANELANE_OK, anelane_run(used, tensors, inputs, tensors + inputs, 1, in_ms(BOUND_MS), &err),
-                  &err);
-  }
-  const anelane_status status =
-      anelane_run(idle, tensors, inputs, tensors + inputs, 1, in_ms(BOUND_MS), &err);
-  assert_true(status == ANELANE_LEASE_EXPIRED);
-  anelane_lease_release(idle);
-  anelane_lease_release(used);
+  /* A machine that is busy may have no time for our runs, or for the lane to look at its leases. */
+  while (!only_the_idle_one_expires(tensors, tries * 2 * LEASE_MAX_MS)) assert_true(++tries <= 8);
   anelane_lane_stats stats = {.struct_size = sizeof stats};
   assert_status(ANELANE_OK, anelane_lane_get_stats(lane, &stats, &err), &err);
   assert_int_equal(stats.leased, 0);

@@ -7,7 +7,7 @@ import sys
 import time
 import unittest
 
-from tool_test import BOUND_S, DONE, MODEL, TOOL, ToolCase
+from tool_test import BOUND_S, BUILD, DONE, MODEL, TOOL, ToolCase
 
 STATE = "lane.state.json"
 
@@ -32,15 +32,19 @@ class Ps(ToolCase):
         self.assertEqual((code, err), (DONE, ""))
         return out
 
-    def hold(self, count=20000):
+    def hold(self, count=20000, environment=None):
         """A lane with a resident shape, in the middle of a long call. Returns what ps says of it."""
         texts = self.write("many.txt", b"word " * 10 + b"\n" + (b"word\n" * (count - 1)))
         self.holder = subprocess.Popen([TOOL, "embed", "--model", MODEL, "--json", *self.lane, "--file", texts],
-                                       stdout=subprocess.DEVNULL)
+                                       stdout=subprocess.DEVNULL, env={**os.environ, **(environment or {})})
         # The one before may still be leaving.
         return self.wait_for(lambda peek: peek["held"] and peek["holder"]["pid"] == self.holder.pid and not peek["stale"] and
                              peek["lane"] and any(slot["state"] == "resident" for model in peek["lane"]["models"]
                                                   for slot in model["slots"]))
+
+    def state_of(self, pid):
+        with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+            return f.read().rsplit(")", 1)[1].split()[0]
 
     def wait_for(self, condition):
         deadline = time.monotonic() + 60
@@ -91,8 +95,13 @@ class Ps(ToolCase):
         self.assertRegex(text, r"(?m)^all-MiniLM-L6-v2  512 +no +\S+ ms +not known$")
 
     def test_a_holder_that_does_not_move_is_seen_and_not_disturbed(self):
-        self.hold(count=50)
+        # A worker that stands still in the middle of the call, until the holder does too: the call would be over too soon.
+        once = self.write("once", b"")
+        worker = self.hold(50, {"ANELANE_WORKER": os.path.join(BUILD, "tests/faulty-worker"),
+                                "ANELANE_WORKER_FAULT": f"embed:freeze:{once}"})["lane"]["models"][0]["worker_pid"]
+        self.wait_for(lambda _: self.state_of(worker) == "T")
         self.holder.send_signal(signal.SIGSTOP)
+        os.kill(worker, signal.SIGCONT)
         before = sorted((entry.name, entry.stat().st_mtime_ns) for entry in os.scandir(self.folder) if entry.is_file())
         start = time.monotonic()
         first = self.peek()
