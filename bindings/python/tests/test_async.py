@@ -313,7 +313,16 @@ if what == "run":
     lease.run(inputs), lease.run(inputs)  # known to be quick from here on
 for kid in kids:
     os.kill(kid, signal.SIGSTOP)
-threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+c, pressed = anelane._library.library(), []
+def press_soon(real):
+    def call(*arguments):
+        if not pressed:
+            pressed.append(True)
+            threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return real(*arguments)
+    return call
+# While the call waits, however long it takes to get there.
+c.lane_open, c.op_wait, c.bare.op_wait = map(press_soon, (c.lane_open, c.op_wait, c.bare.op_wait))
 try:
     if what == "embed": model.embed_rows(["hello"])
     if what == "lease": model.lease(256)

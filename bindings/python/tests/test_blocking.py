@@ -2,7 +2,6 @@
 import contextlib
 import os
 import signal
-import threading
 import time
 import unittest
 import unittest.mock
@@ -24,6 +23,7 @@ class Blocking(LaneCase):
         self.inputs = {0: rng.standard_normal(self.lease.ports[0].shape).astype(numpy.float16),
                        1: numpy.zeros(self.lease.ports[1].shape, numpy.float16)}
         (self.worker,) = children()
+        self.waking = None  # the function whose call ends the worker's stop
 
     def calls(self):
         """(the name in C, the way of calling, a call)."""
@@ -44,6 +44,8 @@ class Blocking(LaneCase):
         def of(name, real):
             def call(*arguments):
                 called.append(name)
+                if name == self.waking:
+                    os.kill(self.worker, signal.SIGCONT)
                 return real(*arguments)
             return call
 
@@ -52,17 +54,15 @@ class Blocking(LaneCase):
             yield called
 
     @contextlib.contextmanager
-    def standing_still(self, seconds):
-        """A worker that does, for longer than a call may go on without looking for Ctrl-C."""
+    def standing_still(self, until=None):
+        """A worker that does, until a watched function is called."""
+        self.waking = until
         os.kill(self.worker, signal.SIGSTOP)
-        timer = threading.Timer(seconds, os.kill, (self.worker, signal.SIGCONT))
-        timer.start()
         try:
             yield
         finally:
             os.kill(self.worker, signal.SIGCONT)
-            timer.cancel()
-            timer.join()
+            self.waking = None
 
     def test_at_once_and_as_operations_give_the_same_bits(self):
         for name, way, call in self.calls():
@@ -72,9 +72,10 @@ class Blocking(LaneCase):
                 self.assertEqual(called.pop(), "start_" + name)
                 way.upto = QUICK
                 self.assertEqual(call(), right)
-                self.assertEqual(called.pop(), name)
+                self.assertIn(called, ([name], [name, "start_" + name]))  # the machine may be slow
+                called.clear()
                 way.upto = QUICK
-                with self.standing_still(0.3):
+                with self.standing_still(until="start_" + name):
                     self.assertEqual(call(), right)
                 self.assertEqual(called, [name, "start_" + name])
                 self.assertLess(way.upto, QUICK)  # it was slow
@@ -84,12 +85,16 @@ class Blocking(LaneCase):
             way, size = self.model._embed, 2 * 32 + 2 * len(IDS)
             way.upto = SLOW
             self.model.embed_ids([IDS, IDS])
+            self.assertEqual(called, ["start_embed"])
             self.assertIn(way.upto, (SLOW, size))  # the machine may be slow
             way._learn(size, 0)
+            called.clear()
             self.model.embed_ids([IDS, IDS])
+            self.assertIn(called, (["embed"], ["embed", "start_embed"]))  # as before
             way.upto = size
+            called.clear()
             self.model.embed_ids([IDS, IDS, IDS])
-        self.assertEqual(called, ["start_embed", "embed", "start_embed"])
+            self.assertEqual(called, ["start_embed"])
 
     def test_each_shape_is_quick_by_itself(self):
         self.lease.run(self.inputs)
@@ -110,17 +115,21 @@ class Blocking(LaneCase):
     def test_a_timeout_within_the_slice_is_one(self):
         for name, way, call in self.calls():
             for seconds in (0.02, 0):
-                way.upto = QUICK
-                with self.subTest(name, seconds=seconds), self.watched() as called, self.standing_still(BOUND_S):
-                    with self.assertRaises(anelane.DeadlineExceededError):
-                        call(timeout=seconds)
+                with self.subTest(name, seconds=seconds), self.watched() as called, self.standing_still():
+                    for _ in range(20):  # where this thread is held up, the timeout can end after the slice
+                        way.upto = QUICK
+                        called.clear()
+                        with self.assertRaises(anelane.DeadlineExceededError):
+                            call(timeout=seconds)
+                        if called == [name]:
+                            break
                     self.assertEqual(called, [name])
 
     def test_a_timeout_beyond_the_slice_is_kept(self):
         for name, way, call in self.calls():
             way.upto = QUICK
             timeout = numpy.array(0.3)  # a number that could be changed in place
-            with self.subTest(name), self.watched() as called, self.standing_still(BOUND_S):
+            with self.subTest(name), self.watched() as called, self.standing_still():
                 begun = time.monotonic()
                 with self.assertRaises(anelane.DeadlineExceededError):
                     call(timeout=timeout)
@@ -135,7 +144,7 @@ class Blocking(LaneCase):
         for name, way, call in self.calls():
             for upto, seconds in ((SLOW, 0.1), (QUICK, 0.01), (QUICK, 0.1)):
                 way.upto = upto
-                with self.subTest(name, upto=upto, seconds=seconds), self.standing_still(BOUND_S):
+                with self.subTest(name, upto=upto, seconds=seconds), self.standing_still():
                     begun = time.monotonic()
                     with self.assertRaises(KeyboardInterrupt):
                         signal.setitimer(signal.ITIMER_REAL, seconds)

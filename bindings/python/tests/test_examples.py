@@ -108,6 +108,15 @@ class Server:
     def embed(self, given, **more):
         return self.request("POST", "/v1/embeddings", {"model": "tiny", "input": given, **more})
 
+    def served(self, given):
+        """Whether it is within the bound: a busy machine may take longer than the server's timeout, some times."""
+        end = time.monotonic() + BOUND_S
+        while time.monotonic() < end:
+            if self.embed(given)[0] == 200:
+                return True
+            time.sleep(0.1)
+        return False
+
     def workers(self):
         found = []
         for task in os.listdir(f"/proc/{self.process.pid}/task"):
@@ -266,17 +275,13 @@ class Waiting(TempCase):
         self.assertGreaterEqual(int(headers["Retry-After"]), 1)
         self.assertGreaterEqual(int(headers["Retry-After"]) * 1000, int(headers["retry-after-ms"]))
         os.kill(worker, signal.SIGCONT)
-        for _ in range(100):
-            if server.embed("a")[0] == 200:
-                break
-            time.sleep(0.1)
-        self.assertEqual(server.embed("a")[0], 200)
+        self.assertTrue(server.served("a"))
         self.assertEqual(server.end(), (0, "", ""))
 
     def test_what_takes_too_long_is_504_and_names_no_time_to_ask_again(self):
         server = Server(self.tiny, self.folder("slow"), "--timeout", "1", "--no-prewarm")
         self.addCleanup(server.kill)
-        self.assertEqual(server.embed("a")[0], 200)  # so the shape is resident
+        self.assertTrue(server.served("a"))  # so the shape is resident
         (worker,) = server.workers()
         os.kill(worker, signal.SIGSTOP)
         status, body, headers = server.embed("a")
