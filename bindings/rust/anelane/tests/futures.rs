@@ -108,9 +108,23 @@ fn cancelled_at_any_time_it_ends_once() {
     let w = World::new();
     let expected = w.model.embed(&["hello world"]).unwrap();
     let (mut done, mut cancelled, mut by_method) = (0, 0, 0);
+    let worker = children();
+    let signal = |name| {
+        assert!(std::process::Command::new("kill")
+            .args([name, worker[0].as_str()])
+            .status()
+            .unwrap()
+            .success());
+    };
     for i in 0..3000u64 {
+        // Some are certain to be cancelled and some to be done, however quick the machine is.
+        let (stopped, awaited) = (i % 400 == 0, i % 400 == 399);
+        if stopped {
+            signal("-STOP");
+        }
         let mut op = w.model.start_embed(&["hello world"], none()).unwrap();
         let raw = op.raw();
+        assert!(!awaited || soon(|| op.is_ended()));
         let ended = thread::scope(|scope| {
             // Later and later, up to beyond its end.
             let other = (i % 3 == 0).then(|| {
@@ -130,6 +144,9 @@ fn cancelled_at_any_time_it_ends_once() {
                 op.wait(BOUND)
             }
         });
+        if stopped {
+            signal("-CONT");
+        }
         match ended {
             Ok(vectors) => {
                 assert_eq!(vectors, expected);
