@@ -26,7 +26,7 @@ CrashBook CrashBook::from_text(std::string_view text) {
     const bool whole = !entry.key.empty() && !entry.crashes.empty() &&
                        entry.crashes.size() <= limits::kCrashesMax && entry.crashes.front() > 0 &&
                        std::is_sorted(entry.crashes.begin(), entry.crashes.end()) && entry.held_until >= 0 &&
-                       entry.held_until <= entry.crashes.back() + kHold;
+                       entry.held_until - entry.crashes.back() <= kHold;
     if (!whole || book.entries_.size() == limits::kCrashBookModels) return {};
     book.entries_.push_back(std::move(entry));
   }

@@ -85,8 +85,17 @@ TEST(CrashBook, L6_4_WhatIsNoBookIsAnEmptyOne) {
         R"({"models":[{"key":"a","crashes_unix_ms":[2,1],"held_until_unix_ms":0}]})",
         R"({"models":[{"key":"a","crashes_unix_ms":["x"],"held_until_unix_ms":0}]})",
         R"({"models":[{"key":"a","crashes_unix_ms":[1,2,3,4,5,6],"held_until_unix_ms":0}]})",
-        R"({"models":[{"key":"a","crashes_unix_ms":[1],"held_until_unix_ms":9999999999999}]})"})
+        R"({"models":[{"key":"a","crashes_unix_ms":[1],"held_until_unix_ms":9999999999999}]})",
+        R"({"models":[{"key":"a","crashes_unix_ms":[1],"held_until_unix_ms":9223372036854775807}]})"})
     EXPECT_EQ(CrashBook::from_text(bad).entries().size(), 0u) << bad;
+}
+
+TEST(CrashBook, L6_4_ATimeAtTheEndOfNumbersIsForgotten) {
+  CrashBook book = CrashBook::from_text(
+      R"({"models":[{"key":"a","crashes_unix_ms":[9223372036854775807],"held_until_unix_ms":9223372036854775807}]})");
+  EXPECT_EQ(book.held_ms("a", kNow), 0u);
+  book.forget_old(kNow);
+  EXPECT_EQ(book.entries().size(), 0u);
 }
 
 TEST(CrashBook, L6_4_ItStaysSmall) {
