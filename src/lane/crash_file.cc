@@ -27,11 +27,12 @@ uint64_t CrashFile::held_ms(const std::string& key) const {
   return read_book(path_).held_ms(key, unix_ms());
 }
 
-void CrashFile::crashed(const std::string& key, const std::string& name) const {
+uint64_t CrashFile::crashed(const std::string& key, const std::string& name) const {
   const StdioGuard guard;
   CrashBook book = read_book(path_);
-  book.crashed(key, name, unix_ms());
-  write(book);
+  const int64_t now = unix_ms();
+  book.crashed(key, name, now);
+  return write(book) ? book.held_ms(key, now) : 0;
 }
 
 void CrashFile::served(const std::string& key) const {
@@ -39,17 +40,14 @@ void CrashFile::served(const std::string& key) const {
   CrashBook book = read_book(path_);
   if (!book.served(key)) return;
   book.forget_old(unix_ms());
-  write(book);
+  if (book.entries().empty() || !write(book)) ::unlink(path_.c_str());  // rather than hold one that serves
 }
 
-void CrashFile::write(const CrashBook& book) const {
-  if (book.entries().empty()) {
-    ::unlink(path_.c_str());
-    return;
-  }
+bool CrashFile::write(const CrashBook& book) const {
   const Status written = replace_lane_file(path_, book.text());
   if (!written.ok())
-    log_line(LogLevel::kWarn, "the next lane here will not know that a worker crashed: " + written.message());
+    log_line(LogLevel::kWarn, "the next lane here will not know which workers crashed: " + written.message());
+  return written.ok();
 }
 
 Json crash_loops_of(const std::string& folder) {

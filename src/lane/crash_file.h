@@ -16,11 +16,12 @@ class CrashFile {
 
   const std::string& path() const { return path_; }
   uint64_t held_ms(const std::string& key) const;
-  void crashed(const std::string& key, const std::string& name) const;
+  // How long it is held from now on; 0: not at all.
+  uint64_t crashed(const std::string& key, const std::string& name) const;
   void served(const std::string& key) const;
 
  private:
-  void write(const CrashBook& book) const;
+  bool write(const CrashBook& book) const;
 
   const std::string path_;
 };

@@ -431,7 +431,6 @@ void Driver::answer(const Action& action) {
 }
 
 void Driver::release(const std::shared_ptr<LaneModel>& model, uint32_t rung, sched::SlotGate::Epoch epoch) {
-  note_service(*model);
   if (model->core->gates[rung].release(epoch, model->core->coarse_now)) released(model, rung);
 }
 

@@ -67,6 +67,8 @@ class Driver {
   void start_ticking();
   // A broken exchange of this generation (also one that a caller's thread saw).
   void fault(const std::shared_ptr<LaneModel>& model, sched::Generation generation, Status why);
+  // The first inference of a worker has ended well.
+  void note_service(const LaneModel& model);
 
   uint64_t predict_ms(const LaneModel& model, uint32_t rung);
   // True while the wait of a request would be for a compile: L5.4's choice of code.
@@ -127,8 +129,7 @@ class Driver {
   void check_all_gone();
   // The book of crashes, beyond the life of this lane (L6.4).
   Status admit_start(LaneModel& model);
-  void note_service(LaneModel& model);
-  void note_crash(LaneModel& model, const Status& why);
+  uint64_t note_crash(const LaneModel& model, const Status& why);
 
   void tick();
   bool expire_leases(LaneModel& model);

@@ -35,7 +35,6 @@ void Driver::tick() {
     model->core->ticking.store(false);
     any = expire_leases(*model) || any;
     if (model->link) model->link->look_at_callers();
-    note_service(*model);
   }
   if (any) start_ticking();
 }

@@ -86,7 +86,8 @@ void Driver::start_model(std::shared_ptr<LaneModel> model, std::function<void(St
     auto kept = it->second.first;
     starting_.erase(it);
     if (!status.ok()) end_failed_start(kept, status);
-    note_crash(*kept, status);
+    if (const uint64_t wait_ms = note_crash(*kept, status); wait_ms != 0)
+      status = std::move(status).with_retry_after(wait_ms);
     told(std::move(status));
   });
 }
@@ -115,18 +116,22 @@ Status Driver::admit_start(LaneModel& model) {
       .with_model(model.name);
 }
 
-// What a caller's own run did is seen late, at a tick or at the end of the worker.
-void Driver::note_service(LaneModel& model) {
-  if (model.service_noted || !model.link || !model.link->stream()->served()) return;
-  model.service_noted = true;
+void Driver::note_service(const LaneModel& model) {
   if (!model.crash_key.empty()) crashes_.served(model.crash_key);
 }
 
-void Driver::note_crash(LaneModel& model, const Status& why) {
-  note_service(model);
-  if (why.code() != Code::kEngineCrashed && why.code() != Code::kProtocol) return;
-  if (!model.crash_key.empty() && !model.service_noted && !ending_)
-    crashes_.crashed(model.crash_key, model.name);
+// How long the model is held from now on; 0: not at all. A worker of another build is no crash: that error is
+// permanent, and says what to do.
+uint64_t Driver::note_crash(const LaneModel& model, const Status& why) {
+  const bool crash = why.code() == Code::kEngineCrashed || why.code() == Code::kProtocol;
+  if (!crash || !why.detail().transient || model.crash_key.empty() || ending_) return 0;
+  if (model.link && model.link->stream()->served()) return 0;
+  const uint64_t wait_ms = crashes_.crashed(model.crash_key, model.name);
+  if (wait_ms != 0)
+    log_line(LogLevel::kWarn, "the workers of " + model.name +
+                                  " kept ending before they served anything; it is not loaded again for " +
+                                  std::to_string(wait_ms) + " ms");
+  return wait_ms;
 }
 
 void Driver::end_failed_start(const std::shared_ptr<LaneModel>& model, const Status& why) {
@@ -374,8 +379,6 @@ WorkerLink::Events Driver::link_events(const std::shared_ptr<LaneModel>& model,
 void Driver::link_gone(const std::shared_ptr<LaneModel>& model, sched::Generation generation) {
   if (model->generation != generation) return;
   model->set_stream(nullptr);
-  note_service(*model);
-  model->service_noted = false;
   auto link = std::move(model->link);
   if (link && !link->lost_how().empty()) {
     model->last_fault = link->lost_how();

@@ -156,7 +156,7 @@ void EmbedOperation::answered(Result<worker::Frame> reply) {
         error(Code::kEngineCrashed, "the worker's reply was not valid: " + taken.message()),
         groups_[group_].rung));
   }
-  stream->note_served();
+  if (stream->note_served()) lane_->driver().note_service(*model_);
   Group& group = groups_[group_];
   group.done += chunk_;
   if (group.done < group.rows.size()) return exchange();

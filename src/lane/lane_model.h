@@ -80,7 +80,6 @@ class LaneModel {
   std::string last_fault;            // why the last worker broke off, or its replacement did not start
   bool files_changed = false;        // the last replacement read another model than the first worker did
   std::string crash_key;             // in the crash book; "": it is not kept there
-  bool service_noted = false;        // there, of the present stream
   struct Admission {                 // what is on its way to the worker or running there
     uint64_t exchange = 0;
     sched::Time predicted = sched::kUnknown;

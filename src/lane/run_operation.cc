@@ -219,15 +219,13 @@ Status run_here(const std::shared_ptr<PinnedRun>& run, const std::vector<RunTens
   Status status = fault ? error(Code::kEngineCrashed,
                                 "the worker broke off during the run; it may or may not have executed")
                         : judge(*reply, &fault);
-  if (status.ok()) {
-    copy_out(*run, out);
-    stream.note_served();
-  }
+  if (status.ok()) copy_out(*run, out);
   stream.give_back();
+  if (status.ok() && stream.note_served())
+    model->lane->loop().post([model] { model->lane->driver().note_service(*model); });
+  // Waited for: what the caller does next, be it to leave, comes after what the lane makes of it.
   if (fault)
-    model->lane->loop().post([model, generation = stream.generation(), status] {
-      model->lane->driver().fault(model, generation, status);
-    });
+    model->lane->loop().run([&] { model->lane->driver().fault(model, stream.generation(), status); });
   if (fault && model->lane->closing()) return model->lane->closed_status();
   return model->with_names(std::move(status), run->rung());
 }
@@ -295,7 +293,7 @@ void RunOperation::answered(Result<worker::Frame> reply) {
   Status status = judge(*reply, &fault);
   if (fault) lane_->driver().fault(run_->model(), run_->stream()->generation(), status);
   if (status.ok()) {
-    run_->stream()->note_served();
+    if (run_->stream()->note_served()) lane_->driver().note_service(*run_->model());
     for (uint32_t i = 0; i < ports_.size(); ++i) {
       if (!ports_[i].output) continue;
       const uint8_t* from = port_memory(*run_, i);

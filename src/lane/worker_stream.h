@@ -48,8 +48,8 @@ class WorkerStream {
   // Nobody gets it any more; wakes a caller that waits for a reply (end of stream).
   void break_off();
   bool broken() const;
-  // An inference on it has ended well.
-  void note_served() { served_.store(true, std::memory_order_relaxed); }
+  // An inference on it has ended well. True: it is the first.
+  bool note_served() { return !served() && !served_.exchange(true, std::memory_order_relaxed); }
   bool served() const { return served_.load(std::memory_order_relaxed); }
 
   // ---- with the permit in hand ----
