@@ -77,8 +77,10 @@ bool is_stream_socket(int fd) {
   return ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM;
 }
 
+// A terminal and a service manager send these to the whole group: the host decides what they mean, and a
+// worker ends with its host.
 void set_signals() {
-  for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
+  for (const int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
 }
 
 int explain() {

@@ -115,6 +115,18 @@ TEST_F(CrashLoops, L6_4_AWorkerOfAnotherBuildIsNoCrash) {
   EXPECT_FALSE(fs::exists(book_));
 }
 
+// A service manager asks every process of a service to end, and `timeout` its whole group: the host ends in
+// its own order, and its workers with it.
+TEST_F(CrashLoops, L6_4_AskedToEndTogetherWithItsHostAWorkerServesTheHostToItsEnd) {
+  const LaneFolder faults(place_.lane, "");
+  open(faults.worker());
+  const anelane_model model = load_tiny(lane_, place_);
+  ASSERT_EQ(::kill(worker_of(lane_, "tiny"), SIGTERM), 0);
+  embed_well(model);
+  EXPECT_EQ(stats_of(lane_).restarts, 0u);
+  EXPECT_FALSE(fs::exists(book_));
+}
+
 // A disk that is full, say: a book that cannot be brought up to date holds nobody.
 TEST_F(CrashLoops, L6_4_AModelThatServesIsNotHeldWhereTheBookCannotBeWritten) {
   const LaneFolder faults(place_.lane, "load:die");
