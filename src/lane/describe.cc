@@ -52,7 +52,9 @@ std::string describe_lane(Lane& lane) {
   for (const sched::WorkerView& w : s.workers) {
     Json m = Json::object();
     m.set("name", w.name).set("state", w.state).set("generation", w.generation).set("restarts", w.restarts);
+    if (w.held_ms != 0) m.set("retry_after_ms", w.held_ms);
     if (const auto model = lane.driver().find_model(w.id)) {
+      if (!model->last_fault.empty()) m.set("last_fault", model->last_fault);
       m.set("path", model->path).set("engine", model->engine).set("layers", model->summary.layers);
       m.set("vector_space", model->vector_space);
       if (const auto stream = model->stream())

@@ -382,7 +382,7 @@ void Driver::link_gone(const std::shared_ptr<LaneModel>& model, sched::Generatio
   auto link = std::move(model->link);
   if (link && !link->lost_how().empty()) {
     model->last_fault = link->lost_how();
-    log_line(LogLevel::kInfo, "worker of " + model->name + ": " + model->last_fault);
+    log_line(LogLevel::kWarn, "worker of " + model->name + ": " + model->last_fault);
   }
   if (link) link->close();
   if (model->worker != 0) {

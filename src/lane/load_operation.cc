@@ -77,7 +77,8 @@ void LoadOperation::begin() {
   }
   lane_->driver().start_model(model_, [self](Status status) {
     self->lane_->loop().cancel_timer(&self->deadline_timer_);
-    if (!status.ok()) return self->finish(std::move(status).with_lane(self->lane_->id()));
+    if (!status.ok())
+      return self->finish(std::move(status).with_lane(self->lane_->id()).with_model(self->model_->name));
     bool unwanted = false;
     {
       std::lock_guard lock(self->mutex_);

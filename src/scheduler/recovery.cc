@@ -250,8 +250,9 @@ void Scheduler::Core::spawn(Worker& w) {
 }
 
 uint64_t Scheduler::Core::probe_ms(const Worker& w) const {
-  if (w.probe_at <= now_) return kCrashedRetryMs;  // the probe is under way, or has just failed
-  return static_cast<uint64_t>(w.probe_at - now_) / 1000 + 1;
+  // Not at the moment of the probe: it has to start before it can serve whoever comes back as told.
+  const Time until_probe = std::max<Time>(w.probe_at - now_, 0);
+  return static_cast<uint64_t>(until_probe) / 1000 + kCrashedRetryMs;
 }
 
 }  // namespace anelane::sched

@@ -49,6 +49,7 @@ struct WorkerView {
   Generation generation = 0;
   const char* state = "";  // "starting", "ready", "recovering", "unconfirmed", "quarantined", "retiring"
   uint32_t restarts = 0;
+  uint64_t held_ms = 0;  // held back (L6.4): until it may serve again
   std::vector<SlotView> slots;
   std::vector<CostView> costs;  // one for each rung
 };

@@ -58,7 +58,9 @@ Snapshot Scheduler::snapshot(Time now) const {
   }
   for (const auto& w : c.workers_) {
     if (w == nullptr) continue;
-    WorkerView view{w->id, w->name, w->generation, state_name(*w), w->restarts, {}, {}};
+    WorkerView view{
+        w->id, w->name, w->generation, state_name(*w), w->restarts, w->held_back() ? c.probe_ms(*w) : 0,
+        {},    {}};
     for (const Shape& s : w->shapes) {
       view.costs.push_back({w->ladder[s.rung], w->costs.predicts_load(s.rung), w->costs.load_cost(s.rung),
                             w->costs.compile_cost(s.rung, c.factor_),

@@ -46,8 +46,11 @@ class Reports : public testing::Test {
   anelane_lane lane_ = {};
 };
 
+bool says(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
 bool says(const anelane_error& err, const std::string& words) {
-  return std::string(err.message).find(words) != std::string::npos;
+  return says(std::string(err.message), words);
 }
 
 // A program that loads well and kills its worker at each evaluation: the host lives, every caller is told,
@@ -68,7 +71,13 @@ TEST_F(Reports, F1_F10_AWorkerThatDiesAtEachEvaluationIsNotStartedForEver) {
   EXPECT_TRUE(says(err, "keep ending, and one is started at most once a minute")) << text_of(err);
   EXPECT_TRUE(says(err, "ask again in " + std::to_string(err.retry_after_ms) + " ms")) << text_of(err);
   EXPECT_TRUE(says(err, "Why: its process was killed by signal 9")) << text_of(err);
-  EXPECT_LE(err.retry_after_ms, 60'001u);
+  EXPECT_LE(err.retry_after_ms, 61'000u);
+  static char seen[65536];
+  size_t len = 0;
+  ASSERT_EQ(anelane_lane_describe(lane_, seen, sizeof seen, &len, nullptr), ANELANE_OK);
+  EXPECT_TRUE(says(seen, "\"state\":\"quarantined\"")) << seen;
+  EXPECT_TRUE(says(seen, "\"retry_after_ms\":")) << seen;
+  EXPECT_TRUE(says(seen, "\"last_fault\":\"its process was killed by signal 9\"")) << seen;
   EXPECT_EQ(err.error_class, ANELANE_TRANSIENT);
   const uint64_t restarts = stats_of(lane_).restarts;
   EXPECT_LE(restarts, 5u);

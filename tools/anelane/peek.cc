@@ -1,8 +1,39 @@
 #include "peek.h"
 
+#include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 namespace anelane_tool {
+namespace {
+
+using nlohmann::json;
+
+// Members of another version may be missing or of another kind: they count as null, 0, false and empty.
+const json& member(const json& object, const char* name) {
+  static const json none;
+  if (!object.is_object()) return none;
+  const auto it = object.find(name);
+  return it == object.end() ? none : *it;
+}
+const json& list(const json& object, const char* name) {
+  static const json none = json::array();
+  const json& value = member(object, name);
+  return value.is_array() ? value : none;
+}
+int64_t number(const json& object, const char* name) {
+  const json& value = member(object, name);
+  return value.is_number_integer() ? value.get<int64_t>() : 0;
+}
+bool flag(const json& object, const char* name) {
+  return member(object, name) == json(true);
+}
+std::string text(const json& object, const char* name) {
+  const json& value = member(object, name);
+  return value.is_string() ? value.get<std::string>() : "";
+}
+
+}  // namespace
 
 std::string peek_lane(const std::string& lock_dir, anelane_error* err) {
   const char* folder = lock_dir.empty() ? nullptr : lock_dir.c_str();
@@ -21,21 +52,31 @@ std::string peek_lane(const std::string& lock_dir, anelane_error* err) {
 
 std::vector<CrashLoop> crash_loops(const std::string& peek) {
   std::vector<CrashLoop> loops;
-  const auto json = nlohmann::json::parse(peek, nullptr, false);
-  const auto listed = json.is_object() ? json.find("crash_loops") : json.end();
-  if (listed == json.end() || !listed->is_array()) return loops;  // of an older library
-  for (const auto& loop : *listed)
-    loops.push_back({loop.value("model", std::string()), loop.value("crashes", int64_t{0}),
-                     loop.value("retry_after_ms", int64_t{0})});
+  const json all = json::parse(peek, nullptr, false);
+  const auto unix_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+  const int64_t age_ms = std::max<int64_t>(unix_ms.count() - number(all, "as_of_unix_ms"), 0);
+  if (!flag(all, "stale"))
+    for (const json& model : list(member(all, "lane"), "models"))
+      if (const int64_t wait_ms = number(model, "retry_after_ms") - age_ms; wait_ms > 0)
+        loops.push_back({text(model, "name"), 0, wait_ms, text(model, "last_fault")});
+  for (const json& loop : list(all, "crash_loops")) {
+    const std::string name = text(loop, "model");
+    const bool told =
+        std::any_of(loops.begin(), loops.end(), [&](const CrashLoop& l) { return l.model == name; });
+    if (!told) loops.push_back({name, number(loop, "crashes"), number(loop, "retry_after_ms"), ""});
+  }
   return loops;
 }
 
 std::string words(const CrashLoop& loop) {
-  std::string text = loop.model + ": " + std::to_string(loop.crashes) +
-                     (loop.crashes == 1 ? " worker" : " workers") + " ended before serving anything";
+  std::string text = loop.model + ": ";
+  text += loop.crashes == 0   ? "its workers keep ending"
+          : loop.crashes == 1 ? "1 worker ended before serving anything"
+                              : std::to_string(loop.crashes) + " workers ended before serving anything";
   if (loop.wait_ms > 0)
     text += ", none is started for another " + std::to_string((loop.wait_ms + 999) / 1000) + " s";
-  return text;
+  return loop.last_fault.empty() ? text : text + ". Why: " + loop.last_fault;
 }
 
 }  // namespace anelane_tool

@@ -163,7 +163,7 @@ TEST(Recovery, L6_4_CrashesBackOffAndFiveInAMinuteQuarantine) {
   lane.request(2, a, 0);
   const Lines answered = lane.drain();
   ASSERT_EQ(answered.size(), 1u);
-  EXPECT_EQ(answered[0], "answer 2 ENGINE_CRASHED 60001");
+  EXPECT_EQ(answered[0], "answer 2 ENGINE_CRASHED 61000");
   const double t = static_cast<double>(lane.now) / 1000;
   lane.at(t + 59'999);
   EXPECT_TRUE(lane.drain().empty());
@@ -203,7 +203,7 @@ TEST(Recovery, L6_4_AShortageAtTheStartIsNoCrash) {
   EXPECT_EQ(lane.drain(), (Lines{"spawn 1.3", "spawn 1.4", "spawn 1.5", "spawn 1.6"})) << "it may pass";
   // It lasts: nobody is kept waiting for the end of it.
   lane.start_failed(a, g, Code::kResourcesExhausted);
-  EXPECT_EQ(lane.drain(), (Lines{"answer 1 ENGINE_CRASHED 1601", "drop 1:0"}));
+  EXPECT_EQ(lane.drain(), (Lines{"answer 1 ENGINE_CRASHED 2600", "drop 1:0"}));
   EXPECT_EQ(lane.scheduler.outage(a), Outage::kCannotStart);
   for (int i = 0; i < 5; ++i) {
     delays.push_back(start_comes_in(&lane, g));
