@@ -171,7 +171,7 @@ TEST_F(OwnerDeath, TheEndOfTheThreadThatStartedItMeansNothing) {
 
 TEST_F(OwnerDeath, TerminalSignalsAreTheHostsBusiness) {
   const Owner owner = start_owner(kReal, {});
-  for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE}) ::kill(owner.worker, signal);
+  for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE}) ::kill(owner.worker, signal);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_TRUE(is_running(owner.worker));
   kill_owner(owner);
