@@ -96,7 +96,8 @@ void Driver::start_model(std::shared_ptr<LaneModel> model, std::function<void(St
 // the same way. One that was given in memory has no place.
 Status Driver::admit_start(LaneModel& model) {
   std::error_code failed;
-  const auto path = std::filesystem::absolute(model.path, failed).lexically_normal();
+  // With one slash at the end, however many were given.
+  const auto path = (std::filesystem::absolute(model.path, failed) / "").lexically_normal();
   if (model.pack || failed) return {};
   const worker::InitBody init = init_body(*lane_, model.options, 0);
   Sha256 identity;

@@ -100,6 +100,17 @@ TEST_F(CrashLoops, L6_4_TheLastCrashBeforeAHoldSaysHowLongToWait) {
   EXPECT_EQ(err_.retry_after_ms, 60'000u) << text_of(err_);
 }
 
+TEST_F(CrashLoops, L6_4_TheSamePlaceCountsHoweverItIsWritten) {
+  const LaneFolder faults(place_.lane, "load:die", LaneFolder::Happens::kAlways);
+  open(faults.worker());
+  const std::string& path = place_.model;
+  const std::string ways[] = {path, path + "/", path + "//", path + "/.", path + "/../tiny"};
+  anelane_model model = {};
+  for (const std::string& way : ways)
+    EXPECT_EQ(load({place_.lane, place_.cache, way}, &model), ANELANE_ENGINE_CRASHED) << way;
+  EXPECT_EQ(err_.retry_after_ms, 60'000u) << text_of(err_);
+}
+
 // An install of two builds says so each time, and is told what to do: that is no crash.
 TEST_F(CrashLoops, L6_4_AWorkerOfAnotherBuildIsNoCrash) {
   const std::string other = folder_.file("other-build");
