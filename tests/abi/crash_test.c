@@ -163,7 +163,7 @@ static void l6_4_a_worker_that_keeps_dying_is_told_with_the_time_to_come_back(vo
   print_message("%s\n", err.message);
   assert_int_equal(err.status, ANELANE_ENGINE_CRASHED);
   assert_int_equal(err.error_class, ANELANE_TRANSIENT);
-  assert_true(err.retry_after_ms > 1000 && err.retry_after_ms <= 60001);
+  assert_true(err.retry_after_ms > 1000 && err.retry_after_ms <= 61000);
   snprintf(number, sizeof number, " %llu ms", (unsigned long long)err.retry_after_ms);
   assert_says(&err, number);
   assert_says(&err, "Why: ");
