@@ -3,9 +3,9 @@
 namespace anelane::abi {
 namespace {
 
-Status check_count(const void* items, size_t count, const char* name) {
-  if (count == 0)
-    return error(Code::kInvalidArgument, std::string("count is 0; give at least one of ") + name);
+// `name` is the parameter's, `one` what an element of it is called.
+Status check_count(const void* items, size_t count, const char* name, const char* one) {
+  if (count == 0) return error(Code::kInvalidArgument, std::string("count is 0; give at least one ") + one);
   if (items == nullptr) return null_argument(name);
   if (count > limits::kMaxItemsPerCall)
     return error(Code::kInvalidArgument, "count is " + std::to_string(count) + "; at most " +
@@ -40,7 +40,7 @@ static Result<std::shared_ptr<LaneModel>> find_encoder(anelane_model handle) {
 
 Result<std::shared_ptr<EmbedOperation>> make_embed(anelane_model handle, const anelane_tokens* items,
                                                    size_t count, uint64_t deadline) {
-  ANELANE_TRY(check_count(items, count, "items"));
+  ANELANE_TRY(check_count(items, count, "items", "token sequence"));
   ANELANE_ASSIGN(std::shared_ptr<LaneModel> model, find_encoder(handle));
   std::vector<std::vector<int32_t>> copies;
   copies.reserve(count);
@@ -64,7 +64,7 @@ Result<std::shared_ptr<EmbedOperation>> make_embed(anelane_model handle, const a
 
 Result<std::shared_ptr<EmbedOperation>> make_embed_texts(anelane_model handle, const char* const* utf8,
                                                          size_t count, uint64_t deadline) {
-  ANELANE_TRY(check_count(utf8, count, "utf8"));
+  ANELANE_TRY(check_count(utf8, count, "utf8", "text"));
   ANELANE_ASSIGN(std::shared_ptr<LaneModel> model, find_encoder(handle));
   ANELANE_ASSIGN(const std::shared_ptr<const Tokenizer> tokenizer, model->tokenizer());
   std::vector<std::vector<int32_t>> items;

@@ -119,8 +119,8 @@ class Embed(LaneCase):
         self.assertEqual((type(again), again.__dict__), (type(e), e.__dict__))
 
     def test_no_texts_are_refused_as_in_c(self):
-        for call in (self.model.embed_rows, self.model.embed_ids_rows):
-            with self.assertRaisesRegex(anelane.InvalidArgumentError, "count is 0"):
+        for call, one in ((self.model.embed_rows, "text"), (self.model.embed_ids_rows, "token sequence")):
+            with self.assertRaisesRegex(anelane.InvalidArgumentError, rf"count is 0; give at least one {one} \["):
                 call([])
 
     def test_without_numpy(self):
