@@ -1,10 +1,10 @@
 /* Embeds a folder of notes and finds those that mean what you ask for.
  *
- *     search_notes MODEL_FOLDER NOTES_FOLDER QUESTION… [--top N] [--lane-dir FOLDER]
+ *     search_notes MODEL_FOLDER NOTES_FOLDER QUESTION… [--top N] [--lock-dir FOLDER]
  *
  * Reads *.txt and *.md below NOTES_FOLDER, in pieces that fit the model, cut between paragraphs where it can
  * and between words where it must. Files that cannot be read, or are not UTF-8, are named and left out.
- * --lane-dir is a lane of its own in that folder, rather than the user's.
+ * --lock-dir is a lane of its own in that folder, rather than the user's.
  */
 #define _DEFAULT_SOURCE /* fts */
 #include <anelane.h>
@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { BATCH = 64, SHOWN = 70 }; /* pieces in one call, characters of a hit */
 #define MS_NS UINT64_C(1000000)
@@ -48,6 +49,17 @@ static void check(anelane_status status) {
 static void* need(void* memory) {
   if (memory == NULL) fail("there is no memory", "");
   return memory;
+}
+/* The library takes absolute paths only, as it does not know whose folder a relative one begins at. */
+static char* absolute(const char* path) {
+  if (*path == '/') return need(strdup(path));
+  char* here = getcwd(NULL, 0);
+  if (here == NULL) fail("the current folder: ", strerror(errno));
+  const size_t bytes = strlen(here) + strlen(path) + 2;
+  char* whole = need(malloc(bytes));
+  snprintf(whole, bytes, "%s/%s", here, path);
+  free(here);
+  return whole;
 }
 static void leave_out(const char* path, const char* why) {
   fprintf(stderr, "search_notes: left out: %s: %s\n", path, why);
@@ -188,7 +200,7 @@ static void show(const struct piece* piece) {
 }
 static int usage(void) {
   fprintf(stderr,
-          "usage: search_notes MODEL_FOLDER NOTES_FOLDER QUESTION... [--top N] [--lane-dir FOLDER]\n");
+          "usage: search_notes MODEL_FOLDER NOTES_FOLDER QUESTION... [--top N] [--lock-dir FOLDER]\n");
   return 2;
 }
 
@@ -199,12 +211,13 @@ int main(int argc, char** argv) {
   anelane_model_options_init(&model_options, sizeof model_options);
   int count = 0; /* of words: model, notes, questions; they stay in argv */
   long top = 3;
+  const char* lock_dir = NULL;
   for (int i = 1; i < argc; i++) {
     char* rest = "";
     if (strncmp(argv[i], "--", 2) != 0)
       argv[count++] = argv[i];
-    else if (strcmp(argv[i], "--lane-dir") == 0 && i + 1 < argc)
-      lane_options.lock_dir = argv[++i];
+    else if (strcmp(argv[i], "--lock-dir") == 0 && i + 1 < argc)
+      lock_dir = argv[++i];
     else if (strcmp(argv[i], "--top") != 0 || i + 1 == argc || (top = strtol(argv[++i], &rest, 10)) < 1 ||
              *rest != 0)
       return usage();
@@ -225,8 +238,10 @@ int main(int argc, char** argv) {
 
   anelane_lane lane;
   anelane_model model;
+  char* lock_path = lock_dir == NULL ? NULL : absolute(lock_dir);
   const uint64_t now = anelane_now_ns();
   uint64_t shape_start_ns = now;
+  lane_options.lock_dir = lock_path;
   model_options.progress = progress;
   model_options.progress_user = &shape_start_ns;
   check(anelane_lane_open(&lane_options, now + 10000 * MS_NS, &lane, &error));
@@ -261,6 +276,7 @@ int main(int argc, char** argv) {
   free(notes.pieces);
   free(vectors);
   free(asked);
+  free(lock_path);
   anelane_tokenizer_release(notes.tokenizer);
   return 0;
 }

@@ -1,10 +1,10 @@
 // Embeds a folder of notes and finds those that mean what you ask for.
 //
-//     search_notes MODEL_FOLDER NOTES_FOLDER QUESTION… [--top N] [--lane-dir FOLDER]
+//     search_notes MODEL_FOLDER NOTES_FOLDER QUESTION… [--top N] [--lock-dir FOLDER]
 //
 // Reads *.txt and *.md below NOTES_FOLDER, in pieces that fit the model, cut between paragraphs where it can
 // and between words where it must. Files that cannot be read, or are not UTF-8, are named and left out.
-// --lane-dir is a lane of its own in that folder, rather than the user's.
+// --lock-dir is a lane of its own in that folder, rather than the user's.
 #include <algorithm>
 #include <anelane.hpp>
 #include <cerrno>
@@ -204,7 +204,7 @@ void print_nearest(anelane::Span<const float> asked, const std::vector<Piece>& p
 
 int usage() {
   std::fprintf(stderr,
-               "usage: search_notes MODEL_FOLDER NOTES_FOLDER QUESTION... [--top N] [--lane-dir FOLDER]\n");
+               "usage: search_notes MODEL_FOLDER NOTES_FOLDER QUESTION... [--top N] [--lock-dir FOLDER]\n");
   return 2;
 }
 
@@ -212,15 +212,15 @@ int usage() {
 
 int main(int argc, char** argv) {
   std::vector<std::string> words;
-  anelane::LaneOptions lane_options;
+  fs::path lock_dir;
   long top = 3;
   for (int i = 1; i < argc; i++) {
     const std::string word = argv[i];
     char* rest = nullptr;
     if (word.substr(0, 2) != "--")
       words.push_back(word);
-    else if (word == "--lane-dir" && i + 1 < argc)
-      lane_options.lock_dir = argv[++i];
+    else if (word == "--lock-dir" && i + 1 < argc)
+      lock_dir = fs::current_path() / argv[++i];  // the library takes absolute paths only
     else if (word != "--top" || i + 1 == argc || (top = std::strtol(argv[++i], &rest, 10)) < 1 || *rest != 0)
       return usage();
   }
@@ -233,7 +233,9 @@ int main(int argc, char** argv) {
   std::vector<Piece> pieces = pieces_below(notes_folder, model_folder);
   if (pieces.empty()) fail("there is no text in *.txt and *.md files below " + notes_folder);
 
+  anelane::LaneOptions lane_options;
   anelane::ModelOptions model_options;
+  if (!lock_dir.empty()) lane_options.lock_dir = lock_dir.c_str();
   model_options.progress = progress;
   const anelane::Lane lane = need(anelane::Lane::open(lane_options, 10s));
   const anelane::Model model = need(lane.load(model_folder, model_options, kPatience));

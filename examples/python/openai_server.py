@@ -62,9 +62,9 @@ def refusal(error):
 class Service:
     """The lane, its model and its tokenizer."""
 
-    def __init__(self, model_dir, name, timeout, lane_dir=None, prewarm=True):
+    def __init__(self, model_dir, name, timeout, lock_dir=None, prewarm=True):
         self.tokenizer = anelane.Tokenizer(model_dir)
-        self.lane = anelane.Lane(lock_dir=lane_dir, prewarm=prewarm, timeout=10)
+        self.lane = anelane.Lane(lock_dir=lock_dir, prewarm=prewarm, timeout=10)
         self.model = self.lane.load(model_dir, name=name)
         self.name = name
         self.dim = self.model.info.dim
@@ -279,11 +279,11 @@ def main():
     parser.add_argument("--name", help="the model's name in requests; the folder's name")
     parser.add_argument("--timeout", type=float, default=30, help="seconds that a request may wait for the engine")
     parser.add_argument("--no-prewarm", action="store_true", help="shapes are compiled or loaded when they are first needed")
-    parser.add_argument("--lane-dir", help="a lane of its own in this folder, rather than the user's")
+    parser.add_argument("--lock-dir", help="a lane of its own in this folder, rather than the user's")
     arguments = parser.parse_args()
     name = arguments.name or os.path.basename(os.path.abspath(arguments.model_dir))
     try:
-        service = Service(arguments.model_dir, name, arguments.timeout, arguments.lane_dir, not arguments.no_prewarm)
+        service = Service(arguments.model_dir, name, arguments.timeout, arguments.lock_dir, not arguments.no_prewarm)
         server = Server((arguments.host, arguments.port), service)
     except (anelane.Error, OSError, OverflowError) as error:  # OverflowError: of a port beyond 65535
         sys.exit(f"openai_server: {error}")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Embeds a folder of notes and finds those that mean what you ask for.
 
-    search_notes.py MODEL_FOLDER NOTES_FOLDER [QUESTION …] [--top N] [--lane-dir FOLDER] [--store FILE] [--rebuild]
+    search_notes.py MODEL_FOLDER NOTES_FOLDER [QUESTION …] [--top N] [--lock-dir FOLDER] [--store FILE] [--rebuild]
 
 Reads *.txt and *.md below NOTES_FOLDER, in pieces that fit the model, cut between paragraphs where it can and between words where
-it must. Files that cannot be read, or are not UTF-8, are named and left out. --lane-dir is a lane of its own in that folder, rather
+it must. Files that cannot be read, or are not UTF-8, are named and left out. --lock-dir is a lane of its own in that folder, rather
 than the user's.
 
 The vectors are kept in a SQLite file (default: NOTES_FOLDER/.notes.sqlite), and the next run embeds only what is new or changed.
@@ -171,7 +171,7 @@ def main():
     parser.add_argument("--store")
     parser.add_argument("--rebuild", action="store_true", help="forget the store's vectors first")
     parser.add_argument("--top", type=positive, default=3)
-    parser.add_argument("--lane-dir", help="a lane of its own in this folder, rather than the user's")
+    parser.add_argument("--lock-dir", help="a lane of its own in this folder, rather than the user's")
     arguments = parser.parse_args()
     if not os.path.isdir(arguments.notes_folder):
         sys.exit(f"search_notes: there is no folder {arguments.notes_folder}")
@@ -179,7 +179,7 @@ def main():
     if arguments.rebuild and os.path.exists(file):
         os.remove(file)
     try:
-        with anelane.SentenceEncoder(arguments.model_folder, lock_dir=arguments.lane_dir) as encoder, \
+        with anelane.SentenceEncoder(arguments.model_folder, lock_dir=arguments.lock_dir) as encoder, \
                 anelane.Tokenizer(arguments.model_folder) as tokenizer:
             store = Store(file, encoder.info.vector_space)
             print("%d notes embedded, %d unchanged, %d removed" % update(store, encoder, tokenizer, arguments.notes_folder),

@@ -90,10 +90,10 @@ class Program:
         self.command = [sys.executable, path] if path.endswith(".py") else [path]
         self.called = "SearchNotes" if os.path.basename(path) == "SearchNotes" else "search_notes"
 
-    def run(self, *words, expect=0, environment=None):
+    def run(self, *words, expect=0, environment=None, lock_dir=None, **more):
         """(stdout, stderr)"""
-        done = subprocess.run([*self.command, *words, "--lane-dir", self.lane], capture_output=True, timeout=BOUND_S, check=False,
-                              stdin=subprocess.DEVNULL, env={**os.environ, **(environment or {})})
+        done = subprocess.run([*self.command, *words, "--lock-dir", lock_dir or self.lane], capture_output=True, timeout=BOUND_S,
+                              check=False, stdin=subprocess.DEVNULL, env={**os.environ, **(environment or {})}, **more)
         out, err = done.stdout.decode(), done.stderr.decode(errors="replace")
         if done.returncode != expect:
             fail(f"{self.name} {words}: exit code {done.returncode}, not {expect}\n{out}{err}")
@@ -127,11 +127,14 @@ class Program:
         return out
 
     def check_few(self, notes):
-        """Its defaults, a folder with a slash behind it, flags in front."""
+        """Its defaults, a folder with a slash behind it, flags in front, a relative lock folder."""
         out, _ = self.run(self.model, notes + "/", "rose garden")
         self.expect("not three hits", len(out.splitlines()) == 4 and "  crlf.md: # Garden" in out.splitlines()[1], out)
         last, _ = self.run("--top", "1", self.model, notes, "rose garden")
         self.expect("not the first of them", last.splitlines() == out.splitlines()[:2], last)
+        above, lane = os.path.split(self.lane)
+        relative, _ = self.run(self.model, notes, "rose garden", lock_dir=lane, cwd=above)
+        self.expect("another answer with a relative lock folder", relative == out, relative)
         return out
 
     def check_refusals(self, notes, empty):

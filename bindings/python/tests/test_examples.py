@@ -38,7 +38,7 @@ class SearchNotes(TempCase):
             f.write(text)
 
     def run_example(self, *words, model=MINILM):
-        run = subprocess.run([sys.executable, os.path.join(EXAMPLES, "search_notes.py"), model, self.notes, *words, "--lane-dir",
+        run = subprocess.run([sys.executable, os.path.join(EXAMPLES, "search_notes.py"), model, self.notes, *words, "--lock-dir",
                               self.folder("lane")], capture_output=True, text=True, timeout=BOUND_S, check=False)
         return run.returncode, run.stdout, run.stderr
 
@@ -85,7 +85,7 @@ class Server:
     """The example server on a port of its own."""
 
     def __init__(self, model, lane, *flags, environment=None):
-        self.process = subprocess.Popen([sys.executable, os.path.join(EXAMPLES, "openai_server.py"), model, "--port", "0", "--lane-dir",
+        self.process = subprocess.Popen([sys.executable, os.path.join(EXAMPLES, "openai_server.py"), model, "--port", "0", "--lock-dir",
                                          lane, *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         env={**os.environ, **(environment or {})})
         self.line = self.process.stdout.readline()
@@ -350,7 +350,7 @@ class Waiting(TempCase):
         self.assertEqual(told.getvalue(), "openai_server: ZeroDivisionError('of 1')\n")
 
     def test_a_port_that_is_none_ends_it_with_a_line(self):
-        run = subprocess.run([sys.executable, os.path.join(EXAMPLES, "openai_server.py"), self.tiny, "--port", "70000", "--lane-dir",
+        run = subprocess.run([sys.executable, os.path.join(EXAMPLES, "openai_server.py"), self.tiny, "--port", "70000", "--lock-dir",
                               self.folder("port")], capture_output=True, text=True, timeout=BOUND_S, check=False)
         self.assertEqual((run.returncode, run.stdout), (1, ""))
         self.assertRegex(run.stderr, "^openai_server: .*port.*\n$")

@@ -1,9 +1,9 @@
 //! Embeds a folder of notes and finds those that mean what you ask for.
 //!
-//!     search_notes MODEL_FOLDER NOTES_FOLDER QUESTION… [--top N] [--lane-dir FOLDER]
+//!     search_notes MODEL_FOLDER NOTES_FOLDER QUESTION… [--top N] [--lock-dir FOLDER]
 //!
 //! Reads *.txt and *.md below `NOTES_FOLDER`, in pieces that fit the model, cut between paragraphs where it can and between
-//! words where it must. Files that cannot be read, or are not UTF-8, are named and left out. `--lane-dir` is a lane of its
+//! words where it must. Files that cannot be read, or are not UTF-8, are named and left out. `--lock-dir` is a lane of its
 //! own in that folder, rather than the user's.
 use anelane::{Deadline, Embeddings, Lane, LaneOptions, Model, ModelOptions, Progress, Tokenizer};
 use std::error::Error;
@@ -27,7 +27,7 @@ struct Piece {
 struct Arguments {
     places: Vec<String>,
     top: usize,
-    lane_dir: Option<String>,
+    lock_dir: Option<String>,
 }
 
 fn arguments() -> Option<Arguments> {
@@ -36,7 +36,7 @@ fn arguments() -> Option<Arguments> {
     while let Some(argument) = rest.next() {
         match argument?.as_str() {
             "--top" => found.top = rest.next()??.parse().ok().filter(|&top| top > 0)?,
-            "--lane-dir" => found.lane_dir = Some(rest.next()??),
+            "--lock-dir" => found.lock_dir = Some(rest.next()??),
             flag if flag.starts_with("--") => return None,
             word => found.places.push(word.into()),
         }
@@ -199,7 +199,7 @@ fn search(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     }
 
     let mut options = LaneOptions::new();
-    if let Some(folder) = &arguments.lane_dir {
+    if let Some(folder) = &arguments.lock_dir {
         options = options.lock_dir(folder);
     }
     let lane = Lane::open(&options, Duration::from_secs(10))?;
@@ -225,7 +225,7 @@ fn search(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 
 fn main() {
     let Some(arguments) = arguments() else {
-        eprintln!("usage: search_notes MODEL_FOLDER NOTES_FOLDER QUESTION... [--top N] [--lane-dir FOLDER]");
+        eprintln!("usage: search_notes MODEL_FOLDER NOTES_FOLDER QUESTION... [--top N] [--lock-dir FOLDER]");
         std::process::exit(2);
     };
     if let Err(error) = search(&arguments) {

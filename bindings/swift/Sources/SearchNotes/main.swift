@@ -1,10 +1,10 @@
 // Embeds a folder of notes and finds those that mean what you ask for.
 //
-//     SearchNotes MODEL_FOLDER NOTES_FOLDER QUESTION… [--top N] [--lane-dir FOLDER]
+//     SearchNotes MODEL_FOLDER NOTES_FOLDER QUESTION… [--top N] [--lock-dir FOLDER]
 //
 // Reads *.txt and *.md below NOTES_FOLDER, in pieces that fit the model, cut between paragraphs where it can and between words where it
 // must. Files that cannot be read, or are not UTF-8, are named and left out. Several batches are embedded at the same time, the library
-// puts them in order. --lane-dir is a lane of its own in that folder, rather than the user's. ANELANE_LIBRARY names the library.
+// puts them in order. --lock-dir is a lane of its own in that folder, rather than the user's. ANELANE_LIBRARY names the library.
 internal import Anelane
 internal import Foundation
 
@@ -191,9 +191,9 @@ do {
     case "--top":
       guard let number = rest.popFirst().flatMap({ Int($0) }), number > 0 else { throw Usage() }
       top = number
-    case "--lane-dir":
+    case "--lock-dir":
       guard let folder = rest.popFirst() else { throw Usage() }
-      options.lockDirectory = folder
+      options.lockDirectory = URL(fileURLWithPath: folder).path  // the library takes no relative ones
     case _ where word.hasPrefix("--"): throw Usage()
     default: words.append(word)
     }
@@ -201,7 +201,7 @@ do {
   guard words.count >= 3 else { throw Usage() }
   try await search(model: words[0], notes: words[1], questions: Array(words[2...]), top: top, lane: options)
 } catch is Usage {
-  complain("usage: SearchNotes MODEL_FOLDER NOTES_FOLDER QUESTION... [--top N] [--lane-dir FOLDER]")
+  complain("usage: SearchNotes MODEL_FOLDER NOTES_FOLDER QUESTION... [--top N] [--lock-dir FOLDER]")
   exit(2)
 } catch {
   complain("SearchNotes: \(error)")
