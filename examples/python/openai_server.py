@@ -6,12 +6,13 @@
     POST /v1/embeddings   input: a string, strings, token ids, or lists of them; encoding_format float or base64; dimensions
                           only as the model has them; user is ignored
     GET  /v1/models       the one model; /v1/models/NAME too
-    GET  /health          200 while it serves, 503 while it ends; busy: the requests that the engine works on
+    GET  /health          200 while it serves, 503 while it ends or the model's workers keep crashing; busy: the requests that the
+                          engine works on
 
 What the engine cannot do yet is 503 with Retry-After (in seconds; retry-after-ms is exact): while a shape compiles, say. What took
 longer than --timeout is 504: the same again is likely to end the same way. A text that is too long is 400; nothing is ever truncated.
-SIGTERM and Ctrl-C let requests in flight end, then close the lane. It speaks plain HTTP and asks nobody for a key: put it behind
-something that does before others can reach it.
+The library's warnings, a worker's death for one, go to stderr. SIGTERM and Ctrl-C let requests in flight end, then close the lane. It
+speaks plain HTTP and asks nobody for a key: put it behind something that does before others can reach it.
 """
 import argparse
 import base64
@@ -19,6 +20,7 @@ import contextlib
 import json
 import math
 import os
+import queue
 import signal
 import sys
 import threading
@@ -86,6 +88,12 @@ class Service:
         self.model.close()
         self.lane.close()
         self.tokenizer.close()
+
+    def status(self):
+        """What /health says, and the text for people."""
+        if self.lane.describe()["models"][0]["state"] == "quarantined":
+            return 503, "the model's workers keep crashing: a new one is tried once a minute"
+        return 200, "ok"
 
     def described(self):
         return {"id": self.name, "object": "model", "created": self.created, "owned_by": "local"}
@@ -187,8 +195,8 @@ class Handler(BaseHTTPRequestHandler):
             return 200, service.described()
         if path == "/health":
             self.only("GET", "HEAD")
-            ending = self.server.ending
-            return 503 if ending else 200, {"status": "ending" if ending else "ok", "model": service.name, "busy": service.busy}
+            code, status = (503, "ending") if self.server.ending else service.status()
+            return code, {"status": status, "model": service.name, "busy": service.busy}
         raise Refused(404, f"there is nothing at {path}")
 
     def only(self, *methods):
@@ -271,6 +279,33 @@ class Server(ThreadingHTTPServer):
                     pass
 
 
+@contextlib.contextmanager
+def log_to_stderr():
+    """From a thread of its own: the lane waits for the function that it gives a line of log."""
+    lines = queue.SimpleQueue()
+    writer = threading.Thread(target=lambda: [print(line, file=sys.stderr, flush=True) for line in iter(lines.get, None)])
+    writer.start()
+    try:
+        anelane.set_log(lambda level, line: lines.put(f"openai_server: {level}: {line}"), "warn")
+        yield
+    finally:
+        lines.put(None)
+        writer.join()
+
+
+@log_to_stderr()
+def serve(arguments):
+    name = arguments.name or os.path.basename(os.path.abspath(arguments.model_dir))
+    service = Service(arguments.model_dir, name, arguments.timeout, arguments.lock_dir, not arguments.no_prewarm)
+    server = Server((arguments.host, arguments.port), service)
+    for number in (signal.SIGTERM, signal.SIGINT):  # not in the handler itself: shutdown() waits for the loop that it ends
+        signal.signal(number, lambda *_: threading.Thread(target=server.end).start())
+    print(f"http://{arguments.host}:{server.server_address[1]} serves {name}", flush=True)
+    server.serve_forever(poll_interval=0.1)
+    server.server_close()
+    service.close()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model_dir")
@@ -281,18 +316,10 @@ def main():
     parser.add_argument("--no-prewarm", action="store_true", help="shapes are compiled or loaded when they are first needed")
     parser.add_argument("--lock-dir", help="a lane of its own in this folder, rather than the user's")
     arguments = parser.parse_args()
-    name = arguments.name or os.path.basename(os.path.abspath(arguments.model_dir))
     try:
-        service = Service(arguments.model_dir, name, arguments.timeout, arguments.lock_dir, not arguments.no_prewarm)
-        server = Server((arguments.host, arguments.port), service)
+        serve(arguments)
     except (anelane.Error, OSError, OverflowError) as error:  # OverflowError: of a port beyond 65535
         sys.exit(f"openai_server: {error}")
-    for number in (signal.SIGTERM, signal.SIGINT):  # not in the handler itself: shutdown() waits for the loop that it ends
-        signal.signal(number, lambda *_: threading.Thread(target=server.end).start())
-    print(f"http://{arguments.host}:{server.server_address[1]} serves {name}", flush=True)
-    server.serve_forever(poll_interval=0.1)
-    server.server_close()
-    service.close()
 
 
 if __name__ == "__main__":

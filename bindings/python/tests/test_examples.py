@@ -322,7 +322,22 @@ class Waiting(TempCase):
         self.assertEqual((status, body["error"]["type"], body["error"]["code"]), (503, "server_error", "engine_crashed"))
         self.assertGreaterEqual(int(headers["Retry-After"]), 1)
         self.assertEqual(server.embed("a")[0], 200)
-        self.assertEqual(server.end(), (0, "", ""))
+        code, out, err = server.end()
+        self.assertEqual((code, out), (0, ""))
+        self.assertRegex(err, "^openai_server: warn: worker of tiny faulted: .*\n$")
+
+    def test_health_says_that_workers_keep_crashing(self):
+        server = Server(self.tiny, self.folder("crashing"), environment={"ANELANE_WORKER": os.path.join(BUILD, "tests/faulty-worker"),
+                                                                        "ANELANE_WORKER_FAULT": "embed:die"})
+        self.addCleanup(server.kill)
+        status, end = 200, time.monotonic() + BOUND_S
+        self.assertEqual(server.request("GET", "/health")[0], status)
+        while status == 200 and time.monotonic() < end:
+            server.embed("a")
+            status, body, _ = server.request("GET", "/health")
+        self.assertEqual((status, body["model"]), (503, "tiny"))
+        self.assertRegex(body["status"], "workers keep crashing")
+        self.assertEqual(server.end()[:2], (0, ""))
 
     def test_whatever_fails_is_answered_and_told(self):
         sys.path.insert(0, EXAMPLES)
