@@ -1,7 +1,7 @@
 """The pages of docs/ and README.md: what they link to is there; their C and C++ compiles, their Python and shell parses, and so do
-Rust and Swift where their tools are; the C of docs/waits.md does what the page says. (The examples of README.md are readme_test.py's;
-those of README.md and docs/cpp.md are also built and run from an installed prefix, by package_test.py. The declarations of docs/api.md
-are the header's own.)
+Rust and Swift where their tools are; the C of docs/waits.md does what the page says; docs/c.md has every status in its table. (The
+examples of README.md are readme_test.py's; those of README.md and docs/cpp.md are also built and run from an installed prefix, by
+package_test.py. The declarations of docs/api.md are the header's own.)
 
     docs_test.py SOURCE_DIR
 """
@@ -160,6 +160,12 @@ def main():
             links += 1
             if not os.path.exists(os.path.join(source, os.path.dirname(page), target)):
                 faults.append(f"{page} links to {target}, which is not there")
+    with open(os.path.join(source, "include/anelane.h"), encoding="utf-8") as f:
+        (statuses,) = re.findall(r"typedef int32_t anelane_status;.*?enum \{(.*?)\};", f.read(), re.DOTALL)
+    (table,) = re.findall(r"^\| status \|.*?\n\n", texts["docs/c.md"], re.DOTALL | re.MULTILINE)
+    named = re.findall(r"`([A-Z_]+)`", table)
+    faults += [f"docs/c.md tells {named.count(name)} times what a program does about {name}"
+               for name in re.findall(r"\bANELANE_(\w+) = [1-9]", statuses) if named.count(name) != 1]
     blocks = 0
     for page, text in texts.items():
         for language, code in re.findall(r"^```([a-z]+)\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
