@@ -101,6 +101,7 @@ class Ps(ToolCase):
                                 "ANELANE_WORKER_FAULT": f"embed:freeze:{once}"})["lane"]["models"][0]["worker_pid"]
         self.wait_for(lambda _: self.state_of(worker) == "T")
         self.holder.send_signal(signal.SIGSTOP)
+        self.wait_for(lambda _: self.state_of(self.holder.pid) == "T")
         os.kill(worker, signal.SIGCONT)
         before = sorted((entry.name, entry.stat().st_mtime_ns) for entry in os.scandir(self.folder) if entry.is_file())
         start = time.monotonic()
