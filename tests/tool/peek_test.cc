@@ -36,6 +36,8 @@ TEST(Peek, L6_4_AQuarantineIsToldWithWhatIsLeftOfItAndWhy) {
   EXPECT_EQ(told(lane_with(a, 61'000)), book) << "it is over";
   EXPECT_EQ(told(lane_with(a, 0, "true")), book) << "of an earlier holder";
   EXPECT_EQ(told(lane_with(R"({"name":"a","state":"ready"})", 0)), book);
+  EXPECT_EQ(told(lane_with(R"({"name":"a","state":"starting","retry_after_ms":2600})", 0)), book)
+      << "the machine lacks something, it has not crashed";
 }
 
 TEST(Peek, L6_4_TheBookIsToldOfEachModelOnce) {

@@ -183,10 +183,10 @@ void Doctor::check_crash_loops(DoctorStep* step) {
   }
   if (step->detail.empty()) step->detail = "none";
   if (held)
-    fail(step, step->detail,
-         "look at the log of the program that loads it; once the cause is mended, wait, or load it again, "
-         "or, where "
-         "that is refused, remove lane.crashes.json from the lane's folder");
+    fail(
+        step, step->detail,
+        "look at the log of the program that loads it; once the cause is mended, wait, or load it again, or, "
+        "where that is refused, remove lane.crashes.json from the lane's folder");
 }
 
 int Doctor::run() {

@@ -2,34 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
+
+#include "json_members.h"
 
 namespace anelane_tool {
 namespace {
 
 using nlohmann::json;
 
-// Members of another version may be missing or of another kind: they count as null, 0, false and empty.
-const json& member(const json& object, const char* name) {
-  static const json none;
-  if (!object.is_object()) return none;
-  const auto it = object.find(name);
-  return it == object.end() ? none : *it;
-}
-const json& list(const json& object, const char* name) {
-  static const json none = json::array();
-  const json& value = member(object, name);
-  return value.is_array() ? value : none;
-}
-int64_t number(const json& object, const char* name) {
-  const json& value = member(object, name);
-  return value.is_number_integer() ? value.get<int64_t>() : 0;
-}
-bool flag(const json& object, const char* name) {
-  return member(object, name) == json(true);
-}
-std::string text(const json& object, const char* name) {
-  const json& value = member(object, name);
+std::string text(const json& value) {
   return value.is_string() ? value.get<std::string>() : "";
 }
 
@@ -55,16 +36,19 @@ std::vector<CrashLoop> crash_loops(const std::string& peek) {
   const json all = json::parse(peek, nullptr, false);
   const auto unix_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::system_clock::now().time_since_epoch());
-  const int64_t age_ms = std::max<int64_t>(unix_ms.count() - number(all, "as_of_unix_ms"), 0);
-  if (!flag(all, "stale"))
-    for (const json& model : list(member(all, "lane"), "models"))
-      if (const int64_t wait_ms = number(model, "retry_after_ms") - age_ms; wait_ms > 0)
-        loops.push_back({text(model, "name"), 0, wait_ms, text(model, "last_fault")});
-  for (const json& loop : list(all, "crash_loops")) {
-    const std::string name = text(loop, "model");
+  const int64_t age_ms = std::max<int64_t>(unix_ms.count() - number(at(all, "as_of_unix_ms")), 0);
+  const json none = json::array();
+  for (const json& model : at(all, "stale") == json(true) ? none : list(at(at(all, "lane"), "models"))) {
+    const int64_t wait_ms = number(at(model, "retry_after_ms")) - age_ms;
+    // One that cannot be started because the machine lacks something waits, too, and has not crashed.
+    if (at(model, "state") == json("quarantined") && wait_ms > 0)
+      loops.push_back({text(at(model, "name")), 0, wait_ms, text(at(model, "last_fault"))});
+  }
+  for (const json& loop : list(at(all, "crash_loops"))) {
+    const std::string name = text(at(loop, "model"));
     const bool told =
         std::any_of(loops.begin(), loops.end(), [&](const CrashLoop& l) { return l.model == name; });
-    if (!told) loops.push_back({name, number(loop, "crashes"), number(loop, "retry_after_ms"), ""});
+    if (!told) loops.push_back({name, number(at(loop, "crashes")), number(at(loop, "retry_after_ms")), ""});
   }
   return loops;
 }

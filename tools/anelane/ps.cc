@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "describe.h"
+#include "json_members.h"
 #include "peek.h"
 #include "printable.h"
 #include "report.h"
@@ -20,17 +21,8 @@ namespace {
 
 using nlohmann::json;
 
-// The member, or a null value where there is none.
-const json& at(const json& object, const char* name) {
-  static const json none;
-  const auto it = object.is_object() ? object.find(name) : object.end();
-  return it == object.end() ? none : *it;
-}
 std::string word(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.is_null() ? "-" : value.dump();
-}
-int64_t number(const json& value) {
-  return value.is_number_integer() ? value.get<int64_t>() : 0;
 }
 
 // "0.4 ms", "12 s": as exact as people want it.
