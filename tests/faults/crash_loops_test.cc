@@ -29,12 +29,16 @@ class CrashLoops : public testing::Test {
     options.lease_max_ms = 600'000;  // nothing here waits for a lease to be looked at
     lane_ = open_lane(options);
   }
-  void open_again(const std::string& worker) {
-    close_lane(lane_);
-    open(worker);
-  }
   anelane_status load(const Place& place, anelane_model* model) {
     return anelane_model_load(lane_, place.model.c_str(), nullptr, in_ms(kBoundMs), model, &err_);
+  }
+  // A new host whose worker dies in the first run.
+  void live_and_crash_in_a_run(const LaneFolder& faults) {
+    open(faults.worker());
+    anelane_model model = {};
+    ASSERT_EQ(load(place_, &model), ANELANE_OK) << text_of(err_);
+    faults.arm();
+    EXPECT_EQ(run(model), ANELANE_ENGINE_CRASHED);
   }
   // One run on this thread, on zeroes.
   anelane_status run(anelane_model model) {
@@ -65,23 +69,16 @@ class CrashLoops : public testing::Test {
 
 // A host may end at once when it is told of a crash.
 TEST_F(CrashLoops, L6_4_ACrashIsWrittenDownBeforeTheCallerOfARunIsTold) {
-  const LaneFolder faults(place_.lane, "run:die");
-  open(faults.worker());
-  anelane_model model = {};
-  ASSERT_EQ(load(place_, &model), ANELANE_OK) << text_of(err_);
-  faults.arm();
-  EXPECT_EQ(run(model), ANELANE_ENGINE_CRASHED);
+  live_and_crash_in_a_run(LaneFolder(place_.lane, "run:die"));
   EXPECT_TRUE(fs::exists(book_));
 }
 
 TEST_F(CrashLoops, L6_4_ARunThatEndsWellTakesItsModelOutAtOnce) {
   const LaneFolder faults(place_.lane, "run:die");
-  open(faults.worker());
+  live_and_crash_in_a_run(faults);
   anelane_model model = {};
-  ASSERT_EQ(load(place_, &model), ANELANE_OK) << text_of(err_);
-  faults.arm();
-  EXPECT_EQ(run(model), ANELANE_ENGINE_CRASHED);
-  open_again(faults.worker());
+  close_lane(lane_);
+  open(faults.worker());
   ASSERT_EQ(load(place_, &model), ANELANE_OK) << text_of(err_);
   EXPECT_EQ(run(model), ANELANE_OK) << text_of(err_);
   EXPECT_TRUE(becomes_true(kBoundMs, [&] { return !fs::exists(book_); }));
